@@ -194,10 +194,11 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::system::SystemFile;
 
     /// A file that records its direct writes, or refuses them if `refused`.
     struct Recorded {
-        file: File,
+        file: SystemFile,
         refused: bool,
         direct: Arc<Mutex<Vec<usize>>>,
     }
@@ -206,7 +207,7 @@ mod tests {
 
     impl Storage for Recorded {
         fn open_direct(&self) -> io::Result<Box<dyn Storage>> {
-            let file = self.file.try_clone()?;
+            let file = self.file.try_clone()?.into();
             Ok(Box::new(DirectFile(Self { file, refused: self.refused, direct: self.direct.clone() })))
         }
 
@@ -299,7 +300,7 @@ mod tests {
             let memory: Vec<u8> = (0..skipped + len).map(|at| (at * 7 + at / 251) as u8).collect();
             let bytes = &memory[skipped..];
             let from = 40_000;
-            let recorded = Recorded { file: File::create(&path).unwrap(), refused, direct: Arc::default() };
+            let recorded = Recorded { file: File::create(&path).unwrap().into(), refused, direct: Arc::default() };
             let direct = recorded.direct.clone();
             let file = DirectWrites::over(Box::new(recorded), from);
             write(&file, bytes, offset, parts);
@@ -316,7 +317,7 @@ mod tests {
     fn the_system_takes_what_is_left_to_it() {
         let dir = tempfile::tempdir_in(".").unwrap();
         let path = dir.path().join("file");
-        let file = DirectWrites::over(Box::new(File::create(&path).unwrap()), DIRECT_FROM);
+        let file = DirectWrites::over(Box::new(SystemFile::from(File::create(&path).unwrap())), DIRECT_FROM);
         let bytes: Vec<u8> = (0..MOST_COPIED + (5 << 20)).map(|at| (at / 3) as u8).collect();
         write(&file, &bytes, 100, 1);
         write(&file, &bytes[..10], 200, 1);

@@ -310,7 +310,7 @@ mod tests {
         create_striped(&SystemFiles, &path, &units(Some(1 << 20))).unwrap();
         assert_eq!(std::fs::read(&path).unwrap(), b"kept");
         let real = is_real(&SystemFiles, &path);
-        assert_eq!(told(&std::fs::File::open(&path).unwrap(), &path).is_some(), real);
+        assert_eq!(told(&*SystemFiles.open(&path, Mode::Read).unwrap(), &path).is_some(), real);
     }
 
     #[test]

@@ -240,6 +240,15 @@ pub trait Storage: Send + Sync {
         Err(io::ErrorKind::Unsupported.into())
     }
 
+    /// Takes a lock on a range of bytes that excludes other locks, such as those of ROMIO's data sieving, or releases it
+    /// (`F_OFD_SETLKW`). Waits until no other handle has a lock there.
+    ///
+    /// # Errors
+    /// The system's error, as not every file system has locks; [`io::ErrorKind::Unsupported`] by default.
+    fn lock_range(&self, _range: Range<u64>, _taken: bool) -> io::Result<()> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
     /// Shows to all other handles of the file, on any host, that all bytes of this handle that are not in the file yet lie in
     /// `range`; an empty range: that there are none. `number` is a number of this handle's own, below 2^31. It takes locks far
     /// behind all data (`F_OFD_SETLK`), which do not prevent any write or read.

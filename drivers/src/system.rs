@@ -8,6 +8,7 @@ use nix::unistd::{Whence, lseek};
 use std::ffi::{CStr, CString};
 use std::fs::{File, OpenOptions};
 use std::io::{self, IoSlice};
+use std::ops::Deref;
 #[cfg(target_os = "linux")]
 use std::ops::Range;
 use std::os::fd::AsRawFd;
@@ -115,6 +116,36 @@ fn gpfs_control() -> Option<GpfsControl> {
     })
 }
 
+/// An open file of the operating system.
+#[derive(Debug)]
+pub(crate) struct SystemFile {
+    file: File,
+    /// True if the file is on NFS: asking for the file system asks the server.
+    is_on_nfs: OnceLock<bool>,
+}
+
+impl From<File> for SystemFile {
+    fn from(file: File) -> Self {
+        Self { file, is_on_nfs: OnceLock::new() }
+    }
+}
+
+impl Deref for SystemFile {
+    type Target = File;
+
+    fn deref(&self) -> &File {
+        &self.file
+    }
+}
+
+impl SystemFile {
+    /// Returns the file system, which may ask its server.
+    fn file_system(&self) -> io::Result<FileSystem> {
+        // SAFETY: the descriptor is open, and the call writes to `told` only.
+        Ok(told_system(|told| unsafe { libc::fstatfs(self.as_raw_fd(), told) })?)
+    }
+}
+
 /// Creates and opens files of the operating system.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SystemFiles;
@@ -122,12 +153,12 @@ pub struct SystemFiles;
 impl OpenStorage for SystemFiles {
     fn open(&self, path: &Path, mode: Mode) -> io::Result<Box<dyn Storage>> {
         if mode == Mode::Read {
-            return Ok(Box::new(File::open(path)?));
+            return Ok(Box::new(SystemFile::from(File::open(path)?)));
         }
         // A file that may be written but not read is still fit for writing; only filling holes then fails.
         let file = OpenOptions::new().read(true).write(true).open(path);
         let file = file.or_else(|_| OpenOptions::new().write(true).open(path))?;
-        Ok(Box::new(file))
+        Ok(Box::new(SystemFile::from(file)))
     }
 
     fn create(&self, path: &Path) -> io::Result<Box<dyn Storage>> {
@@ -137,13 +168,13 @@ impl OpenStorage for SystemFiles {
             io::ErrorKind::PermissionDenied => open(false),
             _ => Err(cause),
         })?;
-        Ok(Box::new(file))
+        Ok(Box::new(SystemFile::from(file)))
     }
 
     fn create_without_stripes(&self, path: &Path) -> io::Result<Box<dyn Storage>> {
         let mut options = OpenOptions::new();
         options.read(true).write(true).create_new(true).mode(PERMISSIONS).custom_flags(DELAY_CREATE);
-        Ok(Box::new(options.open(path)?))
+        Ok(Box::new(SystemFile::from(options.open(path)?)))
     }
 
     fn remove(&self, path: &Path) -> io::Result<()> {
@@ -207,18 +238,18 @@ fn ask_for_size(file: &File) -> io::Result<()> {
     }
 }
 
-impl Storage for File {
+impl Storage for SystemFile {
     fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<usize> {
-        FileExt::write_at(self, bytes, offset)
+        FileExt::write_at(&self.file, bytes, offset)
     }
 
     fn write_parts_at(&self, parts: &[IoSlice<'_>], offset: u64) -> io::Result<usize> {
         let offset = offset.try_into().map_err(io::Error::other)?;
-        Ok(nix::sys::uio::pwritev(self, parts, offset)?)
+        Ok(nix::sys::uio::pwritev(&self.file, parts, offset)?)
     }
 
     fn read_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<usize> {
-        FileExt::read_at(self, bytes, offset)
+        FileExt::read_at(&self.file, bytes, offset)
     }
 
     /// Moves the offset of the descriptor, which no other call uses.
@@ -227,7 +258,7 @@ impl Storage for File {
             LazyLock::new(|| uname().is_ok_and(|told| finds_all_data(&told.release().to_string_lossy())));
         let from = offset.try_into().ok().filter(|_| *FINDS_ALL);
         let Some(from) = from else { return offset };
-        match lseek(self, from, Whence::SeekData) {
+        match lseek(&self.file, from, Whence::SeekData) {
             Ok(found) => offset.max(found as u64),
             Err(Errno::ENXIO) => u64::MAX,
             Err(_) => offset,
@@ -240,7 +271,7 @@ impl Storage for File {
     }
 
     fn set_len(&self, len: u64) -> io::Result<()> {
-        Self::set_len(self, len)
+        self.file.set_len(len)
     }
 
     fn sync(&self) -> io::Result<()> {
@@ -252,8 +283,8 @@ impl Storage for File {
     /// But it drops all locks that fcntl(2) has given this process on the file, also to ROMIO in another thread. If the
     /// process has no descriptor left, syncs the file, which reports the same errors.
     fn settle(&self) -> io::Result<()> {
-        // SAFETY: the descriptor is open, and the call writes to `found` only.
-        if told_system(|found| unsafe { libc::fstatfs(self.as_raw_fd(), found) })?.magic == FileSystem::NFS {
+        let is_on_nfs = || self.file_system().is_ok_and(|found| found.magic == FileSystem::NFS);
+        if *self.is_on_nfs.get_or_init(is_on_nfs) {
             return self.sync();
         }
         let duplicate = match self.try_clone() {
@@ -268,17 +299,16 @@ impl Storage for File {
     }
 
     fn see_other_hosts(&self) -> io::Result<()> {
-        let flags = OFlag::from_bits_retain(fcntl(self, FcntlArg::F_GETFL)?);
-        // SAFETY: the descriptor is open, and the call writes to `told` only.
-        let system = told_system(|told| unsafe { libc::fstatfs(self.as_raw_fd(), told) })?;
+        let flags = OFlag::from_bits_retain(fcntl(&self.file, FcntlArg::F_GETFL)?);
+        let system = self.file_system()?;
         let is_written = flags & OFlag::O_ACCMODE != OFlag::O_RDONLY;
         if is_written && system.writes_whole_pages() {
-            fcntl(self, FcntlArg::F_SETFL(flags | OFlag::O_DIRECT))?;
+            fcntl(&self.file, FcntlArg::F_SETFL(flags | OFlag::O_DIRECT))?;
         }
         // An old kernel (4.10) or a security filter may not know this call; reads then see what the host's cache has.
         let _ = ask_for_size(self);
         // Drops this host's cache of the file. (An error would mean that there is nothing to drop.)
-        let _ = posix_fadvise(self, 0, 0, PosixFadviseAdvice::POSIX_FADV_DONTNEED);
+        let _ = posix_fadvise(&self.file, 0, 0, PosixFadviseAdvice::POSIX_FADV_DONTNEED);
         Ok(())
     }
 
@@ -314,7 +344,8 @@ impl Storage for File {
     /// Opens the file by its descriptor, because another file may have the name by now.
     fn open_direct(&self) -> io::Result<Box<dyn Storage>> {
         let same = format!("/proc/self/fd/{}", self.as_raw_fd());
-        Ok(Box::new(OpenOptions::new().write(true).custom_flags(libc::O_DIRECT).open(same)?))
+        let file = OpenOptions::new().write(true).custom_flags(libc::O_DIRECT).open(same)?;
+        Ok(Box::new(SystemFile::from(file)))
     }
 
     fn lock_for_group(&self, group: u32, taken: bool) -> io::Result<()> {
@@ -322,6 +353,18 @@ impl Storage for File {
         // SAFETY: the descriptor is open, and the calls take a number.
         unsafe { if taken { lock_group(file, group) } else { unlock_group(file, group) } }?;
         Ok(())
+    }
+
+    #[cfg(target_os = "linux")]
+    fn lock_range(&self, range: Range<u64>, taken: bool) -> io::Result<()> {
+        let kind = if taken { libc::F_WRLCK } else { libc::F_UNLCK };
+        let lock = lock_on(range.start..range.end.min(HELD.start), kind);
+        loop {
+            match fcntl(&self.file, FcntlArg::F_OFD_SETLKW(&lock)) {
+                Err(Errno::EINTR) => {}
+                outcome => return Ok(outcome.map(drop)?),
+            }
+        }
     }
 
     /// Takes a lock on the number that forbids all others, which another program's lock on the whole file prevents, and then

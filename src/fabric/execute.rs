@@ -183,6 +183,7 @@ impl Endpoint {
 
     /// Makes ranks share no memory from here on. `labels` are the labels of their hosts. Local; all ranks must call it.
     pub fn share_nothing(&mut self, labels: Arc<[usize]>) {
+        self.board.set(None);
         (self.hosts, self.labels) = (None, Some(labels));
     }
 

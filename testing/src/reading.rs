@@ -4,6 +4,7 @@
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
+use tributary::drivers::{OpenStorage, SystemFiles};
 use tributary::{BufferLayout, Endpoint, Extent, Extents, File, Hints, Mode};
 
 use crate::suite::Case;
@@ -14,9 +15,8 @@ const UNTOUCHED: u8 = 0xa4;
 /// Opens a file such that this host sees its current contents, also if hosts cache by themselves and this host has
 /// read the file before.
 pub fn seen_anew(path: &Path) -> std::fs::File {
-    let file = std::fs::File::open(path).unwrap();
-    tributary::drivers::Storage::see_other_hosts(&file).unwrap();
-    file
+    SystemFiles.open(path, Mode::Read).unwrap().see_other_hosts().unwrap();
+    std::fs::File::open(path).unwrap()
 }
 
 /// Reads the bytes that this rank has written, and checks that gaps of the buffer are unchanged. Collective.

@@ -94,6 +94,11 @@ impl Backend {
         }
     }
 
+    /// Returns true if the file's ranks are all ranks of the program, and one thread at a time calls MPI on each. Local.
+    pub fn has_the_whole_program(&self) -> bool {
+        self.seat.as_ref().is_some_and(Seat::has_the_whole_program)
+    }
+
     /// Takes the backend for a non-blocking call. Leaves a stand-in that can answer MPI_File_get_info.
     pub fn take_for_call(&mut self) -> Self {
         let hints = self.effective_hints();
@@ -137,9 +142,10 @@ impl Backend {
         access: &Access,
         before: impl FnOnce(),
     ) -> Option<Result<(u64, CallReport), Error>> {
+        let is_alone = self.has_the_whole_program();
         let (single, Runner::NotOpened(unopened)) = (self.single.as_mut()?, &self.runner) else { return None };
         // SAFETY: the caller's promise.
-        unsafe { single.transfer(direction, access, (&self.path, unopened.hints_of_single_rank()?), before) }
+        unsafe { single.transfer(direction, access, (&self.path, unopened.hints_of_single_rank()?), is_alone, before) }
     }
 
     /// Lets the engine open a file that a single rank has used without the engine, so that hints in force and the report

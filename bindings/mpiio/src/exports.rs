@@ -114,11 +114,11 @@ macro_rules! pointer {
     };
 }
 
-/// Makes a handler of an independent blocking read or write with an explicit offset.
+/// Makes a handler of an independent read or write with an explicit offset.
 macro_rules! alone {
-    ($direction:ident $counts:ident) => {
+    ($direction:ident $ending:ident $counts:ident) => {
         |function, arguments| {
-            const FORM: Form = Form { direction: $direction, place: Offset, ending: Now, counts: $counts };
+            const FORM: Form = Form { direction: $direction, place: Offset, ending: $ending, counts: $counts };
             alone::run(FORM, arguments).unwrap_or_else(|| passing::at_offset(FORM, function, arguments))
         }
     };
@@ -158,11 +158,11 @@ exports! {
     MPI_File_read_at_all_end(file buffer status) end!(Read Offset);
 
     MPI_File_write(file buffer count datatype status) pointer!(Write Now Int MPI_File_write_at);
-    MPI_File_write_at(file offset buffer count datatype status) alone!(Write Int);
+    MPI_File_write_at(file offset buffer count datatype status) alone!(Write Now Int);
     MPI_File_read(file buffer count datatype status) pointer!(Read Now Int MPI_File_read_at);
-    MPI_File_read_at(file offset buffer count datatype status) alone!(Read Int);
+    MPI_File_read_at(file offset buffer count datatype status) alone!(Read Now Int);
     MPI_File_iwrite(file buffer count datatype request) pointer!(Write Request Int MPI_File_iwrite_at);
-    MPI_File_iwrite_at(file offset buffer count datatype request) ALONE;
+    MPI_File_iwrite_at(file offset buffer count datatype request) alone!(Write Request Int);
     MPI_File_iread(file buffer count datatype request) pointer!(Read Request Int MPI_File_iread_at);
     MPI_File_iread_at(file offset buffer count datatype request) ALONE;
     MPI_File_write_shared(file buffer count datatype status) SHARED;
@@ -211,11 +211,11 @@ exports! {
     MPI_File_read_at_all_begin_c(file offset buffer count datatype) collective!(Read Offset Begin Large);
 
     MPI_File_write_c(file buffer count datatype status) pointer!(Write Now Large MPI_File_write_at_c);
-    MPI_File_write_at_c(file offset buffer count datatype status) alone!(Write Large);
+    MPI_File_write_at_c(file offset buffer count datatype status) alone!(Write Now Large);
     MPI_File_read_c(file buffer count datatype status) pointer!(Read Now Large MPI_File_read_at_c);
-    MPI_File_read_at_c(file offset buffer count datatype status) alone!(Read Large);
+    MPI_File_read_at_c(file offset buffer count datatype status) alone!(Read Now Large);
     MPI_File_iwrite_c(file buffer count datatype request) pointer!(Write Request Large MPI_File_iwrite_at_c);
-    MPI_File_iwrite_at_c(file offset buffer count datatype request) ALONE;
+    MPI_File_iwrite_at_c(file offset buffer count datatype request) alone!(Write Request Large);
     MPI_File_iread_c(file buffer count datatype request) pointer!(Read Request Large MPI_File_iread_at_c);
     MPI_File_iread_at_c(file offset buffer count datatype request) ALONE;
     MPI_File_write_shared_c(file buffer count datatype status) SHARED;

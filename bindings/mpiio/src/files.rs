@@ -26,7 +26,7 @@ pub struct SharedFile {
     path: Arc<Path>,
     /// This library's own handle for independent calls, if the file is on NFS.
     pub own: Option<Arc<OwnHandle>>,
-    /// The handle through which MPI may write by data sieving; None if it may through the program's.
+    /// Keeps MPI from data sieving in writes; None if MPI may sieve.
     pub sieving: Option<Sieving>,
     /// Shows the calls that MPI runs to the other ranks of the host; None if the engine never opens the file.
     pub board: Option<Arc<CallBoard>>,
@@ -36,12 +36,6 @@ pub struct SharedFile {
 }
 
 impl SharedFile {
-    /// Returns the handle of MPI's through which a strided independent write may go by data sieving, for the program's
-    /// `handle`; None if there is none. Local.
-    pub fn sieving_handle(&self, handle: Word) -> Option<Word> {
-        self.sieving.as_ref()?.handle(&self.path, handle)
-    }
-
     /// Counts a collective call that MPI runs, and waits until the bytes of earlier calls are in the file.
     pub fn left_to_mpi(&self, call: &'static str, why: &str) {
         self.counts().left_to_mpi(call, why);

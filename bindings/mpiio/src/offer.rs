@@ -77,6 +77,7 @@ impl OpenOffer {
         // SAFETY: the caller's promise.
         let probed = if is_known { Ok(()) } else { unsafe { probe(comm, wait) } };
         probed.unwrap_or_else(|mismatch| wait.end_job(&mismatch));
+        wait.prove();
         // SAFETY: likewise.
         unsafe { self.combined(comm, wait) }
     }
@@ -136,12 +137,13 @@ impl OpenOffer {
 /// # Safety
 /// The requirements of [`OpenOffer::agreed`].
 unsafe fn probe(comm: MPI_Comm, wait: &OpenWait) -> Result<(), Mismatch> {
-    let (own, mut all, mut request) = (MARK as u32, 0u32, handles().request_null);
+    let (mut all, mut request) = (0u32, handles().request_null);
     // A single int, as in MPI's own operations: the number of elements also decides how Open MPI combines them.
-    let (from, to, number, band) = ((&raw const own).cast(), (&raw mut all).cast(), handles().int, handles().band);
+    let ((from, in_flight), to) = (wait.words(), (&raw mut all).cast());
+    let (number, band) = (handles().int, handles().band);
     if is_open_mpi() {
-        // SAFETY: two numbers. `wait` owns the number of the result. Both outlive the operation, or the job ends.
-        done(unsafe { ffi::MPI_Iallreduce(from, wait.word(), 1, number, band, comm, &mut request) })?;
+        // SAFETY: two numbers of `wait`, which outlives the operation, or the job ends.
+        done(unsafe { ffi::MPI_Iallreduce(from, in_flight, 1, number, band, comm, &mut request) })?;
     }
     // SAFETY: two numbers; the caller's communicator.
     done(unsafe { quietly(comm, || ffi::MPI_Allreduce(from, to, 1, number, band, comm)) })?;

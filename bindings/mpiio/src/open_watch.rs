@@ -49,8 +49,12 @@ pub struct OpenWait {
     /// Time after which a line says that ranks have not come; zero: never.
     limit: Duration,
     since: Instant,
-    /// Result of an operation in flight, which MPI writes.
+    /// Number that this rank brings to an operation in flight, which MPI reads.
+    own: u32,
+    /// Result of that operation, which MPI writes.
     result: AtomicU32,
+    /// True if all ranks of the file are known to have this library.
+    is_proven: AtomicBool,
     /// True if this rank has found out that it must end the job.
     is_over: AtomicBool,
     /// Lock of the rank that prints the line of its host about ranks that have not come; Some if that line is dealt with.
@@ -61,16 +65,32 @@ impl OpenWait {
     /// Begins to watch this rank, which opens the file at `path` with `ranks` ranks. Ends with the last reference. Local.
     pub fn begin(path: &Path, rank: usize, ranks: usize, stall_timeout: usize) -> Arc<Self> {
         let (path, limit) = (path.to_path_buf(), Duration::from_secs(stall_timeout as u64));
-        let (is_over, late) = Default::default();
+        let (is_proven, is_over, late) = Default::default();
         let result = AtomicU32::new(u32::MAX);
-        let wait = Arc::new(Self { path, rank, ranks, limit, since: Instant::now(), result, is_over, late });
+        let wait = Arc::new(Self {
+            path,
+            rank,
+            ranks,
+            limit,
+            since: Instant::now(),
+            own: MARK as u32,
+            result,
+            is_proven,
+            is_over,
+            late,
+        });
         watch(&wait);
         wait
     }
 
-    /// Returns the memory of the number that MPI writes.
-    pub fn word(&self) -> *mut c_void {
-        self.result.as_ptr().cast()
+    /// Returns the memory of the number that MPI reads, and of the number that it writes.
+    pub fn words(&self) -> (*const c_void, *mut c_void) {
+        ((&raw const self.own).cast(), self.result.as_ptr().cast())
+    }
+
+    /// Records that all ranks of the file have this library.
+    pub fn prove(&self) {
+        self.is_proven.store(true, Ordering::Relaxed);
     }
 
     /// Returns true if the number that MPI has written has come from ranks of this library only, so far.
@@ -121,9 +141,10 @@ impl OpenWait {
         if waited < LOOK {
             return;
         }
-        // Anybody can take such a name, so the notice by itself ends nothing.
+        // Anybody can take such a name, so the notice by itself ends nothing. It may be that of another job of the same launcher.
         let is_noticed = || {
-            job().is_some_and(|job| HostLock::is_taken(&format!("open-{job}")))
+            !self.is_proven.load(Ordering::Relaxed)
+                && job().is_some_and(|job| HostLock::is_taken(&format!("open-{job}")))
                 && here().is_some_and(|here| here.is_any_missing())
         };
         if !self.is_marked() || is_noticed() {

@@ -1,6 +1,6 @@
-//! This library's own handle of a file on NFS, for independent reads and writes.
+//! This library's own handle of a file, for independent reads and writes.
 //!
-//! The handle is for files whose calls ROMIO's driver for NFS runs. That driver locks the bytes of each call, and returns
+//! One kind is for files whose calls ROMIO's driver for NFS runs. That driver locks the bytes of each call, and returns
 //! `romio_visibility_immediate=false` in MPI_File_get_info: HDF5 1.14 then refuses independent writes. Calls through this
 //! handle go past the host's cache, so a byte is on the server when the call that writes it returns, and a later read on
 //! any host gets it. They take no locks.
@@ -9,6 +9,8 @@
 //! library does not know, calls in atomic mode. ROMIO locks and writes exactly the bytes of such a call, and its lock drops what
 //! the host has cached. But data sieving reads and writes back bytes between those of a call, under a lock that calls through
 //! this handle do not wait for. So MPI does not sieve such a file ([`crate::sieving`]).
+//!
+//! The other kind writes the pieces of strided writes that MPI must not write by data sieving, on any file system.
 
 use std::ffi::c_int;
 use std::os::unix::fs::MetadataExt;
@@ -17,20 +19,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use tributary::Error;
-use tributary::drivers::{Mode, OpenStorage, Storage, SystemFiles};
-use tributary::engine::storage::{StorageFailure, guarded, read_alone, write_alone};
+use tributary::drivers::{FileSystem, Mode, OpenStorage, Storage, SystemFiles};
+use tributary::engine::storage::{StorageFailure, guarded, read_alone, write_alone, write_locked};
 use tributary::engine::{Direction, may_have_device_memory};
 use tributary::hints::{DriverName, FileHints, Switch};
 use tributary::memo::Memo;
-use tributary_abi::{constants, function_name, handles};
+use tributary_abi::constants;
 use tributary_bindings::access::Access;
-use tributary_bindings::info::entries;
 
-use crate::abi::SUCCESS;
 use crate::abi::word::Word;
-use crate::error_handler::returning;
-use crate::next::InterposedFunction;
-use crate::sieving::InfoForMpi;
+use crate::sieving::hint_in_force;
 
 /// Key and beginning of the value with which ROMIO's driver for NFS names itself in MPI_File_get_info.
 const NFS_DRIVER: (&str, &str) = ("romio_filesystem_type", "NFS:");
@@ -40,8 +38,10 @@ pub struct OwnHandle {
     path: Arc<Path>,
     /// Rank of this process in the file's communicator.
     rank: usize,
-    /// Device and inode of the file that MPI has opened.
-    identity: (u64, u64),
+    /// The file that MPI has opened; None if it was not found.
+    identity: Option<FileIdentity>,
+    /// True if calls go past the host's cache.
+    is_past_cache: bool,
     /// The open handle; None if it cannot be opened.
     storage: OnceLock<Option<Box<dyn Storage>>>,
     /// True in atomic mode.
@@ -55,37 +55,51 @@ pub fn is_wanted(path: &Path, amode: c_int, asked: &FileHints) -> bool {
     let is_written = amode & (all.mode_rdwr | all.mode_wronly) != 0 && amode & all.mode_sequential == 0;
     let hints = asked.hints();
     let is_ours = [DriverName::Auto, DriverName::Nfs].contains(&hints.driver) && hints.ds_write != Switch::Enable;
-    is_written && is_ours && is_on_nfs(path)
+    is_written && is_ours && DriverName::Auto.resolved_on(file_system(path)) == DriverName::Nfs
 }
 
-/// Returns true if a file, or the folder of a new file, is on NFS. Asks the system once for each folder, and once
-/// more if it was asked for 64 others since.
-fn is_on_nfs(path: &Path) -> bool {
-    static KNOWN: Memo<PathBuf, bool> = Memo::new(64);
+/// Returns the file system of a file, or of the folder of a new file; None if it is not known. Asks the system once for each
+/// folder, and once more if it was asked for 64 others since.
+pub fn file_system(path: &Path) -> Option<FileSystem> {
+    static KNOWN: Memo<PathBuf, Option<FileSystem>> = Memo::new(64);
     let folder = path.parent().unwrap_or(path).to_path_buf();
-    KNOWN.get(&folder, || DriverName::Auto.resolved(&SystemFiles, path) == DriverName::Nfs)
+    KNOWN.get(&folder, || SystemFiles.file_system(path))
 }
 
 /// Returns true if ROMIO's driver for NFS runs the calls of an open file: by its hint, the same on all ranks. Local.
 pub fn is_of_nfs_driver(handle: Word) -> bool {
-    static GET_INFO: InterposedFunction = InterposedFunction::new(function_name!("PMPI_File_get_info"));
-    let mut info = handles().info_null;
-    if returning(handle, || GET_INFO.call(&[handle, (&raw mut info) as Word])) as c_int != SUCCESS {
-        return false;
-    }
-    let used = InfoForMpi::from_raw(info);
     let (key, start) = NFS_DRIVER;
-    // SAFETY: a new info of MPI's.
-    unsafe { entries(used.info()) }.iter().any(|(known, value)| known == key && value.starts_with(start))
+    hint_in_force(handle, key).is_some_and(|value| value.starts_with(start))
+}
+
+/// Device and inode of a file, which identify it on its host.
+pub type FileIdentity = (u64, u64);
+
+/// Returns the identity of the file at `path`; None if it is not there. Local: one call of the system.
+pub fn identity(path: &Path) -> Option<FileIdentity> {
+    std::fs::metadata(path).ok().map(|found| (found.dev(), found.ino()))
 }
 
 impl OwnHandle {
-    /// Describes the file at `path`, which MPI has just opened. Returns None if there is no such file. Local: one call of
-    /// the system.
-    pub fn new(path: Arc<Path>, rank: usize) -> Option<Self> {
-        let found = std::fs::metadata(&path).ok()?;
-        let identity = (found.dev(), found.ino());
-        Some(Self { path, rank, identity, storage: OnceLock::new(), is_atomic: AtomicBool::new(false) })
+    /// Describes the file at `path`, which MPI has just opened, with its identity if it was found. Local.
+    pub fn new(path: Arc<Path>, rank: usize, identity: Option<FileIdentity>) -> Self {
+        let (storage, is_atomic) = Default::default();
+        Self { path, rank, identity, is_past_cache: false, storage, is_atomic }
+    }
+
+    /// Returns this handle with calls that go past the host's cache.
+    pub fn past_cache(self) -> Self {
+        Self { is_past_cache: true, ..self }
+    }
+
+    /// Returns the file's name, as an absolute path.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Returns true if the file that MPI has opened still has its name. Local: one call of the system.
+    pub fn is_there(&self) -> bool {
+        self.identity.is_some() && identity(&self.path) == self.identity
     }
 
     /// Returns true if independent calls may use this handle now: not in atomic mode, and not where memory may be a GPU's.
@@ -128,16 +142,42 @@ impl OwnHandle {
         })
     }
 
-    /// Opens the handle, past the host's cache; None if this fails, or if another file has the name now.
+    /// Writes an access under a lock that MPI's data sieving respects, and returns the number of its bytes. Returns None if
+    /// MPI must run the call. Local.
+    ///
+    /// # Errors
+    /// An error of the system. Some of the bytes may then be written.
+    ///
+    /// # Safety
+    /// The memory that the layout of `access` lists is valid for reads, and nobody writes to it during the call.
+    pub unsafe fn write_locked(&self, access: &Access) -> Option<Result<u64, Error>> {
+        let storage = self.storage()?;
+        // SAFETY: the caller's promise.
+        let source = unsafe { access.source() };
+        Some(write_locked(storage, &access.file, &access.layout, source, (self.rank, &self.path)))
+    }
+
+    /// Returns an error of earlier writes that the file system tells only when a handle is closed.
+    ///
+    /// # Errors
+    /// That error.
+    pub fn settle(&self) -> Result<(), Error> {
+        let Some(Some(storage)) = self.storage.get() else { return Ok(()) };
+        storage.settle().map_err(|cause| Error::io(self.rank, "close", &self.path, None, &cause))
+    }
+
+    /// Opens the handle; None if this fails, or if another file has the name now.
     fn opened(&self) -> Option<Box<dyn Storage>> {
         let open = || {
             let failure = |cause| StorageFailure { operation: "open", offset: None, cause };
             let storage = SystemFiles.open(&self.path, Mode::Update).map_err(failure)?;
-            storage.see_other_hosts().map_err(failure)?;
+            if self.is_past_cache {
+                storage.see_other_hosts().map_err(failure)?;
+            }
             Ok(storage)
         };
         let storage = guarded("open", None, open).ok()?;
         let [_, device, inode] = storage.identity().ok()??;
-        ((device, inode) == self.identity).then_some(storage)
+        (Some((device, inode)) == self.identity).then_some(storage)
     }
 }

@@ -4,33 +4,40 @@
 //! back, under a lock that this library does not take. Bytes that another rank writes into the range meanwhile would be
 //! lost. So MPI opens a file for writing with `romio_ds_write=disable` ([`InfoForMpi`]), and writes piece by piece. That
 //! takes ROMIO 1 to 13 times as long with the file in memory (100 us, not 20, for 400 pieces of 100 bytes), and much longer
-//! where each call on the file is slow. So a blocking independent write with a strided view goes through a second handle of
-//! MPI's, which may sieve, if nobody can be writing through this library:
+//! where each call on the file is slow; and ROMIO of MPICH 4 ends the job for accesses of more than 4 GiB. So an independent
+//! write that is not one piece of memory and of the file goes another way ([`Sieving::way`]):
 //!
-//! - no collective call of this process is in flight, and the process has used no write-behind;
-//! - on no file of this process have ranks agreed that they may write before all of them are in a call ([`Promise`]);
-//! - one thread at a time calls MPI.
+//! - One piece of the file: through a second handle of MPI's, which may sieve. All bytes of the range are the call's own.
+//! - Blocking, more pieces: through the second handle, if nobody can be writing through this library. No collective call of
+//!   this process is in flight, and the process has used no write-behind. The ranks of the file are all ranks of the program,
+//!   and one thread at a time calls MPI. On no file of this process have ranks agreed that they may write before all of them
+//!   are in a call ([`Promise`]). Otherwise through this library's own handle, piece by piece.
 //!
-//! In atomic mode only the program's handle keeps accesses apart, so MPI writes through that.
+//! In atomic mode only the program's handle keeps accesses apart, so MPI writes through that. It also runs writes of more
+//! pieces that do not block, or that use the shared file pointer.
 //!
-//! In its next collective call a rank reports that it has made such a write, and the ranks of that file stop writing early:
-//! a program that goes on like this sieves from then on.
+//! In its next collective call a rank reports that it has made a write that sieves if there is no promise, and the ranks of
+//! that call's file stop writing early: a program that goes on like this sieves from then on.
 
 use std::ffi::{CString, c_char, c_int};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::MetadataExt;
-use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
+use tributary::engine::{may_be_behind, may_have_device_memory};
+use tributary::{BufferLayout, Error};
 use tributary_abi::{MPI_Info_free, constants, function_name, handles};
+use tributary_bindings::access::Access;
 use tributary_bindings::info::{entries, made_of};
 
+use crate::abi::errors::class;
 use crate::abi::types::Kept;
 use crate::abi::word::{Word, to_word};
-use crate::abi::{MPI_Info, MPI_Offset, SUCCESS};
+use crate::abi::{MPI_Info, MPI_Offset, SUCCESS, is_world_there};
 use crate::error_handler::returning;
 use crate::next::InterposedFunction;
+use crate::own_handle::OwnHandle;
+use crate::pending;
 
 /// The hint that chooses data sieving in writes.
 pub const HINT: &str = "romio_ds_write";
@@ -39,6 +46,11 @@ const NEVER: &str = "disable";
 /// Value of the hint if the program sets none.
 pub const DEFAULT: &str = "automatic";
 
+/// Maximum number of second handles of a process. Each takes a communicator of MPI's and a file descriptor.
+const MOST_SECONDS: usize = 64;
+
+/// Number of second handles that are open.
+static SECONDS: AtomicUsize = AtomicUsize::new(0);
 /// Number of files of this process whose ranks may write before all are in a call.
 static PROMISES: AtomicUsize = AtomicUsize::new(0);
 /// True once this process has made an independent write that MPI may do by data sieving. Never reset.
@@ -64,7 +76,7 @@ impl Drop for Promise {
 }
 
 /// Returns true if this rank has promised the ranks of any file not to let MPI sieve. Local.
-pub fn is_promised() -> bool {
+fn is_promised() -> bool {
     PROMISES.load(Ordering::Relaxed) != 0
 }
 
@@ -74,31 +86,51 @@ pub fn is_wanted() -> bool {
 }
 
 /// Records an independent write that MPI may do by data sieving. Local.
-pub fn want() {
+fn want() {
     IS_WANTED.store(true, Ordering::Relaxed);
 }
 
-/// An info of this library's own, which is freed with this value.
-pub struct InfoForMpi(MPI_Info);
+/// The hints of a program's info.
+#[derive(Debug, Default)]
+pub struct AskedHints {
+    /// Value of the hint for data sieving in writes; None if there is none.
+    sieving: Option<String>,
+    /// The other hints.
+    others: Vec<(String, String)>,
+}
+
+/// An info of this library's own, which is freed with this value unless it is kept.
+pub struct InfoForMpi {
+    info: MPI_Info,
+    is_kept: bool,
+}
 
 impl InfoForMpi {
     /// Takes an info that MPI has made.
     pub fn from_raw(info: MPI_Info) -> Self {
-        Self(info)
+        Self { info, is_kept: false }
     }
 
-    /// Returns a copy of an info that forbids MPI data sieving in writes, and the value of the hint in the info; None if MPI
-    /// cannot make one.
+    /// Returns a copy of an info that forbids MPI data sieving in writes, and what the info says; None if MPI cannot make one.
     ///
     /// # Safety
     /// `info` is a valid info, or MPI_INFO_NULL; MPI is initialised.
-    pub unsafe fn without_sieving(info: MPI_Info) -> Option<(Self, Option<String>)> {
+    pub unsafe fn without_sieving(info: MPI_Info) -> Option<(Self, AskedHints)> {
+        let entry = || (HINT.to_string(), NEVER.to_string());
+        if info == handles().info_null {
+            // One for all files, as MPI only reads it.
+            static KEPT: OnceLock<Option<MPI_Info>> = OnceLock::new();
+            // SAFETY: MPI is initialised.
+            let info = (*KEPT.get_or_init(|| unsafe { made_of([entry()]) }.ok()))?;
+            return Some((Self { info, is_kept: true }, AskedHints::default()));
+        }
         // SAFETY: the caller's promise.
         let all = unsafe { entries(info) };
-        let asked = all.iter().find(|(key, _)| key == HINT).map(|(_, value)| value.clone());
+        let (own, others): (Vec<_>, Vec<_>) = all.into_iter().partition(|(key, _)| key == HINT);
         // SAFETY: MPI is initialised.
-        let info = unsafe { made_of(all.into_iter().chain([(HINT.to_string(), NEVER.to_string())])) };
-        Some((Self(info.ok()?), asked))
+        let info = unsafe { made_of(others.iter().cloned().chain([entry()])) };
+        let sieving = own.into_iter().next().map(|(_, value)| value);
+        Some((Self::from_raw(info.ok()?), AskedHints { sieving, others }))
     }
 
     /// Replaces the info among the arguments of a call, at index `at`, if it would allow data sieving in writes of a file
@@ -111,40 +143,54 @@ impl InfoForMpi {
         let (_, place) = file.zip(arguments.get_mut(at))?;
         // SAFETY: the caller's promise.
         let (own, asked) = unsafe { Self::without_sieving(MPI_Info::from_word(*place)) }?;
-        let asked = asked?;
+        let asked = asked.sieving?;
         *place = own.as_word();
         Some((own, asked))
     }
 
-    /// Returns the info.
-    pub fn info(&self) -> MPI_Info {
-        self.0
-    }
-
     /// Returns the info as an argument of a call.
     pub fn as_word(&self) -> Word {
-        self.0.as_word()
+        self.info.as_word()
     }
 }
 
 impl Drop for InfoForMpi {
     fn drop(&mut self) {
-        // SAFETY: an info of this value's own; MPI is initialised, as a file is open or being opened.
-        unsafe { MPI_Info_free(&mut self.0) };
+        if !self.is_kept {
+            // SAFETY: an info of this value's own; MPI is initialised, as a file is open or being opened.
+            unsafe { MPI_Info_free(&mut self.info) };
+        }
     }
 }
 
-/// The second handle of a file, through which MPI may sieve. It is opened in the first call that uses it.
-#[derive(Debug)]
+/// The way in which MPI or this library writes an independent access.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Way {
+    /// MPI, through the program's handle.
+    Program,
+    /// MPI, through this handle, which may sieve.
+    Second(Word),
+    /// This library, piece by piece ([`Sieving::write`]).
+    Pieces,
+}
+
+/// What is needed to keep a file from data sieving: MPI's second handle, and this library's. Each is opened in the first
+/// call that uses it.
 pub struct Sieving {
     /// Value of the hint that the program has set; None if it has set none.
     asked: Mutex<Option<String>>,
+    /// The other hints of MPI_File_open.
+    others: Vec<(String, String)>,
+    /// Prefix with which the program named the file, for ROMIO.
+    prefix: Option<&'static str>,
     amode: c_int,
-    /// True in atomic mode, in which only the program's handle keeps accesses apart.
+    /// True if the ranks of the file are all ranks of the program, one thread at a time calls MPI, and no hint of this
+    /// library forbids sieving.
+    may_sieve: bool,
+    /// True in atomic mode.
     is_atomic: AtomicBool,
-    /// Device and inode of the file that MPI has opened; None if it was not found.
-    identity: Option<(u64, u64)>,
     second: Mutex<Second>,
+    pieces: OwnHandle,
 }
 
 #[derive(Debug, Default)]
@@ -158,27 +204,69 @@ enum Second {
 }
 
 impl Sieving {
-    /// Describes the file that MPI has just opened at `path` in the mode `amode`, with its device and inode if they are
-    /// `known`, and the program's value of the hint. Local: one call of the system at most.
-    pub fn new(path: &Path, known: Option<(u64, u64)>, amode: c_int, asked: Option<String>) -> Self {
+    /// Describes the file of `pieces`, which MPI has just opened by a name with this `prefix` in the mode `amode`, with the
+    /// program's hints. `may_sieve` as in the structure. Local.
+    pub fn new(
+        pieces: OwnHandle,
+        prefix: Option<&'static str>,
+        amode: c_int,
+        asked: AskedHints,
+        may_sieve: bool,
+    ) -> Self {
         Self {
-            asked: Mutex::new(asked),
+            asked: Mutex::new(asked.sieving),
+            others: asked.others,
+            prefix,
             amode,
+            may_sieve,
             is_atomic: AtomicBool::new(false),
-            identity: known.or_else(|| identity(path)),
             second: Mutex::default(),
+            pieces,
         }
     }
 
-    /// Returns the handle that may sieve, with the view of the handle `first`; None if there is none. Local.
-    pub fn handle(&self, path: &Path, first: Word) -> Option<Word> {
-        let asked = locked(&self.asked).clone().unwrap_or_else(|| DEFAULT.to_string());
-        if asked == NEVER || self.is_atomic.load(Ordering::Relaxed) {
-            return None;
+    /// Returns the way of an independent write of `access` to the file with MPI's handle `first`; blocking if `blocks`. Local.
+    pub fn way(&self, access: &Access, first: Word, blocks: bool) -> Way {
+        let is_one_piece = access.file.count() <= 1;
+        let is_plain = is_one_piece && matches!(access.layout, BufferLayout::Contiguous);
+        if is_plain || !(is_one_piece || blocks) || self.is_atomic.load(Ordering::Relaxed) {
+            return Way::Program;
         }
+        if self.asked().as_deref() == Some(NEVER) {
+            return Way::Program;
+        }
+        if is_one_piece {
+            return self.second(first).map_or(Way::Program, Way::Second);
+        }
+        if self.may_sieve && !pending::is_any() && !may_be_behind() {
+            want();
+            if !is_promised()
+                && let Some(second) = self.second(first)
+            {
+                return Way::Second(second);
+            }
+        }
+        if may_have_device_memory() { Way::Program } else { Way::Pieces }
+    }
+
+    /// Writes an access piece by piece, through this library's own handle, under a lock that data sieving respects; None if it
+    /// cannot be opened. Local.
+    ///
+    /// # Errors
+    /// An error of the system. Some of the bytes may then be written.
+    ///
+    /// # Safety
+    /// The memory that the layout of `access` lists is valid for reads, and nobody writes to it during the call.
+    pub unsafe fn write(&self, access: &Access) -> Option<Result<u64, Error>> {
+        // SAFETY: the caller's promise.
+        unsafe { self.pieces.write_locked(access) }
+    }
+
+    /// Returns the handle that may sieve, with the view of the handle `first`; None if there is none. Local.
+    fn second(&self, first: Word) -> Option<Word> {
         let mut second = locked(&self.second);
         if matches!(*second, Second::NotOpened) {
-            *second = self.opened(path, asked).map_or(Second::Failed, |handle| Second::Open(handle, false));
+            *second = self.opened().map_or(Second::Failed, |handle| Second::Open(handle, false));
         }
         match *second {
             Second::Open(handle, true) => Some(handle),
@@ -190,21 +278,34 @@ impl Sieving {
         }
     }
 
-    /// Opens the second handle. None if MPI cannot, or if another file has the name now.
-    fn opened(&self, path: &Path, asked: String) -> Option<Word> {
+    /// Opens the second handle. None if MPI cannot, if another file has the name now, or if there are many such handles.
+    fn opened(&self) -> Option<Word> {
         static OPEN: InterposedFunction = InterposedFunction::new(function_name!("PMPI_File_open"));
         let all = constants();
         let amode = self.amode & (all.mode_rdwr | all.mode_wronly);
-        // A colon would end a prefix.
-        let name = CString::new(path.as_os_str().as_bytes()).ok().filter(|name| !name.as_bytes().contains(&b':'))?;
-        let is_same = self.identity.is_some() && identity(path) == self.identity;
+        let path = self.pieces.path().as_os_str().as_bytes();
+        let name = match self.prefix {
+            Some(prefix) => [prefix.as_bytes(), b":", path].concat(),
+            // A colon would end a prefix.
+            None if path.contains(&b':') => [b"ufs:", path].concat(),
+            None => path.to_vec(),
+        };
+        let name = CString::new(name).ok()?;
+        if !self.pieces.is_there() || !is_world_there().ok()? || SECONDS.load(Ordering::Relaxed) >= MOST_SECONDS {
+            return None;
+        }
+        let hints = self.others.iter().cloned().chain(self.asked().map(|value| (HINT.to_string(), value)));
         // SAFETY: MPI is initialised, as a file is open.
-        let info = is_same.then(|| unsafe { made_of([(HINT.to_string(), asked)]) }.ok()).flatten().map(InfoForMpi)?;
+        let info = InfoForMpi::from_raw(unsafe { made_of(hints) }.ok()?);
         let mut handle: Word = 0;
         let place = (&raw mut handle) as Word;
         let arguments = [handles().comm_self.as_word(), name.as_ptr() as Word, to_word(amode), info.as_word(), place];
         let code = returning(handles().file_null.0, || OPEN.call(&arguments)) as c_int;
-        (code == SUCCESS).then_some(handle)
+        if code != SUCCESS {
+            return None;
+        }
+        SECONDS.fetch_add(1, Ordering::Relaxed);
+        Some(handle)
     }
 
     /// Records whether the program is in atomic mode.
@@ -227,22 +328,39 @@ impl Sieving {
     /// Records the value of the hint that the program has set. Local.
     pub fn ask(&self, value: &str) {
         *locked(&self.asked) = Some(value.to_string());
-        self.close();
+        self.close_second();
     }
 
-    /// Closes the second handle, if it is open, and returns MPI's code. Local.
+    /// Closes the handles that are open, and returns MPI's code. Local.
     pub fn close(&self) -> c_int {
+        match (self.pieces.settle(), self.close_second()) {
+            (Err(error), SUCCESS) => class(&error),
+            (_, code) => code,
+        }
+    }
+
+    fn close_second(&self) -> c_int {
         static CLOSE: InterposedFunction = InterposedFunction::new(function_name!("PMPI_File_close"));
         match std::mem::take(&mut *locked(&self.second)) {
-            Second::Open(mut handle, _) => returning(handle, || CLOSE.call(&[(&raw mut handle) as Word])) as c_int,
+            Second::Open(mut handle, _) => {
+                SECONDS.fetch_sub(1, Ordering::Relaxed);
+                returning(handle, || CLOSE.call(&[(&raw mut handle) as Word])) as c_int
+            }
             Second::NotOpened | Second::Failed => SUCCESS,
         }
     }
 }
 
-/// Returns the device and the inode of a file; None if it cannot be found.
-fn identity(path: &Path) -> Option<(u64, u64)> {
-    std::fs::metadata(path).ok().map(|found| (found.dev(), found.ino()))
+/// Returns the value of a hint with which MPI works on an open file; None if it has none. Local.
+pub fn hint_in_force(handle: Word, key: &str) -> Option<String> {
+    static GET_INFO: InterposedFunction = InterposedFunction::new(function_name!("PMPI_File_get_info"));
+    let mut info = handles().info_null;
+    if returning(handle, || GET_INFO.call(&[handle, (&raw mut info) as Word])) as c_int != SUCCESS {
+        return None;
+    }
+    let used = InfoForMpi::from_raw(info);
+    // SAFETY: a new info of MPI's.
+    unsafe { entries(used.info) }.into_iter().find(|(known, _)| known == key).map(|(_, value)| value)
 }
 
 fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {

@@ -1,4 +1,5 @@
-//! The handle of a file that a single rank has open, for collective calls of one piece of the file.
+//! The handle of a file that a single rank has open, for collective calls of one piece of the file, and for writes of more
+//! pieces that other ranks of the program might write between.
 //!
 //! Such a call needs no other rank, no plan and no lock: it is one system call, as in MPI. So a program that opens, writes
 //! and closes a file a rank does not pay for the engine, which would ask the file system more at its open. The engine opens
@@ -8,14 +9,13 @@ use std::path::Path;
 use std::time::Instant;
 
 use tributary::drivers::{Mode, OpenStorage, Storage, SystemFiles};
-use tributary::engine::storage::{StorageFailure, guarded, read_alone, write_alone};
+use tributary::engine::storage::{StorageFailure, guarded, read_alone, write_alone, write_locked};
 use tributary::engine::{Direction, Path as BytesPath, Reason, Seconds, capture, may_have_device_memory};
 use tributary::hints::{DriverName, Hints, Switch};
 use tributary::{CallReport, Error};
 use tributary_bindings::access::Access;
 
-/// Device and inode of a file, which identify it on its host.
-pub type FileIdentity = (u64, u64);
+use crate::own_handle::{FileIdentity, file_system};
 
 /// The handle of a single rank. It is opened in the first call that uses it.
 pub struct SingleRankHandle {
@@ -43,7 +43,8 @@ impl SingleRankHandle {
 
     /// Moves the bytes of a collective call on the file at `path`, and returns their number and the report; a read counts
     /// only bytes before the end of the file. Calls `before` before the file is accessed. Returns None if the engine must
-    /// run the call; then nothing has happened. Local.
+    /// run the call; then nothing has happened. `is_alone` is true if the program has no other rank, and one thread at a time
+    /// calls MPI. Local.
     ///
     /// # Errors
     /// An error of the system. Some of the bytes may then be moved.
@@ -56,9 +57,13 @@ impl SingleRankHandle {
         direction: Direction,
         access: &Access,
         (path, hints): (&Path, &Hints),
+        is_alone: bool,
         before: impl FnOnce(),
     ) -> Option<Result<(u64, CallReport), Error>> {
-        if access.file.count() > 1 || needs_engine(hints) || may_have_device_memory() || capture::is_wanted() {
+        // Another rank may write the bytes between by data sieving.
+        let is_locked = access.file.count() > 1 && direction == Direction::Write && !is_alone;
+        let is_for_engine = access.file.count() > 1 && !is_locked;
+        if is_for_engine || needs_engine(hints) || may_have_device_memory() || capture::is_wanted() {
             return None;
         }
         if access.file.count() == 0 {
@@ -72,6 +77,8 @@ impl SingleRankHandle {
         let (file, layout, place) = (&access.file, &access.layout, (0, path));
         let moved = match direction {
             // SAFETY: the caller's promise.
+            Direction::Write if is_locked => write_locked(storage, file, layout, unsafe { access.source() }, place),
+            // SAFETY: likewise.
             Direction::Write => write_alone(storage, file, layout, unsafe { access.source() }, place),
             // SAFETY: likewise.
             Direction::Read => read_alone(storage, file, layout, unsafe { access.sink() }, place),
@@ -105,7 +112,7 @@ impl SingleRankHandle {
 
     fn opened(&self, path: &Path) -> Option<Box<dyn Storage>> {
         let identity = self.identity?;
-        let found = SystemFiles.file_system(path)?;
+        let found = file_system(path)?;
         if found.is_daos || DriverName::Auto.resolved_on(Some(found)) != DriverName::Posix {
             return None;
         }

@@ -3,6 +3,8 @@
 
 use tributary_abi::find;
 
+use crate::ranks_here::RANKS;
+
 /// Returns true if this library can work with the program's MPI library. Otherwise the first rank prints the reason
 /// once.
 pub fn is_supported() -> bool {
@@ -18,6 +20,5 @@ pub fn is_supported() -> bool {
 /// Returns true if the launcher's environment variables number this rank 0, or do not number it. (MPI cannot be
 /// called here.)
 pub fn is_first_rank() -> bool {
-    const RANKS: [&str; 4] = ["OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"];
     RANKS.iter().find_map(|name| std::env::var(name).ok()).is_none_or(|rank| rank == "0")
 }

@@ -3,7 +3,6 @@
 
 use std::ffi::c_int;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::pin::pin;
 use std::sync::Arc;
@@ -24,11 +23,11 @@ use crate::backend::Runner;
 use crate::channel::Seat;
 use crate::job;
 use crate::next::InterposedFunction;
-use crate::single_rank::FileIdentity;
+use crate::own_handle::{FileIdentity, identity};
 
 /// Operations with which an allreduce combines the numbers of [`words`]: the lowest rank that does not take the file;
 /// the lowest and the highest fingerprint of the ranks' terms; whether the first rank wants a line about the job; the
-/// lowest and the highest number of the call that the ranks are in ([`CallOfUnopened::word`]).
+/// lowest and the highest number of the call that the ranks are in.
 const WORDS: [ReduceOp; 6] = [ReduceOp::Min, ReduceOp::Min, ReduceOp::Max, ReduceOp::Max, ReduceOp::Min, ReduceOp::Max];
 /// Reason why MPI runs the calls of a file on DAOS. MPICH and its derivatives have a driver that calls DAOS's own library;
 /// this library would write through dfuse.
@@ -51,18 +50,6 @@ pub enum CallOfUnopened {
     Preallocate,
     /// MPI_File_set_atomicity.
     SetAtomicity,
-}
-
-impl CallOfUnopened {
-    /// Returns the call and a rank in one number: the call in the upper 32 bits, the rank in the lower 32 bits.
-    fn word(self, rank: usize) -> u64 {
-        (self as u64) << 32 | rank as u64
-    }
-
-    /// Returns true if the lowest and the highest number name different calls.
-    fn differ(lowest: u64, highest: u64) -> bool {
-        lowest >> 32 != highest >> 32
-    }
 }
 
 /// The state of a file that the engine has not opened yet: everything that it needs to open the file.
@@ -151,8 +138,8 @@ impl UnopenedFile {
     }
 
     /// Opens the file with the engine in a call of `function`, or returns the reason why MPI must run the file's
-    /// calls. If `call` is none of them, such as a sync or a close, it does not need the engine's file: only checks that all ranks are in
-    /// the same call, and leaves the file unopened. The endpoint goes back to its `seat` if the engine does not need
+    /// calls. If `call` is no transfer, such as a sync or a close, only checks that all ranks are in the same call, and leaves the
+    /// file unopened. The endpoint goes back to its `seat` if the engine does not need
     /// it. Collective.
     ///
     /// # Errors
@@ -194,7 +181,7 @@ impl UnopenedFile {
             Ok(Err(endpoint)) => endpoint,
             opened => return Ok(runner(opened.map(Result::ok), path, rank)),
         };
-        if CallOfUnopened::differ(lowest, highest) {
+        if lowest != highest {
             let call = (call as u8, function.full_name());
             let differ = waiting.call(pin!(calls_differ(&mut endpoint, call, path))).await;
             if let Some(seat) = seat {
@@ -257,20 +244,15 @@ fn words(decision: &Decision, call: CallOfUnopened, rank: usize) -> [u64; WORDS.
     let terms = terms.map_or(0, |UnopenedTerms { path, hints }| {
         fingerprint([path.as_os_str().as_bytes(), hints.to_text().as_bytes()])
     });
-    let call = call.word(rank);
+    let call = call as u64;
     [decides, terms, terms, u64::from(rank == 0 && job::is_wanted()), call, call]
-}
-
-/// Returns the device and the inode of a file, which identify the file on its host; None if it cannot be found.
-fn identity(path: &Path) -> Option<FileIdentity> {
-    std::fs::metadata(path).ok().map(|found| (found.dev(), found.ino()))
 }
 
 /// Returns true if all ranks take the same file on the same terms, by `words` after the allreduce.
 fn are_alike(words: &[u64]) -> bool {
     match *words {
         [NOBODY, lowest, highest, _, first, last] => {
-            lowest == highest && last >> 32 == CallOfUnopened::Transfer as u64 && first >> 32 == last >> 32
+            lowest == highest && last == CallOfUnopened::Transfer as u64 && first == last
         }
         _ => false,
     }

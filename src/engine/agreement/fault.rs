@@ -49,17 +49,18 @@ pub async fn calls_differ(endpoint: &mut Endpoint, (kind, name): (u8, &str), pat
 /// call returns them. Collective: a gather and a broadcast.
 ///
 /// # Errors
-/// Returns no error of the messages: this rank prints its errors if the other ranks cannot get them.
+/// Errors of the message transport; this rank then prints its errors.
 pub async fn with_others(endpoint: &mut Endpoint, error: Error, left: Vec<Error>) -> Result<Error> {
     let own: Vec<String> = left.iter().map(Error::to_string).collect();
     match (listed(endpoint, &own).await, error) {
         (Ok(others), Error::Io { rank, operation, path, offset, class, cause }) => {
             Ok(Error::Io { rank, operation, path, offset, class, cause: cause + &others })
         }
-        (_, error) => {
+        (Err(failed), _) => {
             own.iter().for_each(|own| crate::say(format_args!("{own}; no call has returned this error")));
-            Ok(error)
+            Err(failed)
         }
+        (Ok(_), error) => Ok(error),
     }
 }
 

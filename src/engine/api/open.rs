@@ -105,6 +105,7 @@ impl File {
         let setup =
             waiting.call(pin!(Setup::open(&mut endpoint, &*files, path, mode, hints, target, first_agreement))).await;
         watchdog.end();
+        watchdog.leave(setup.is_err());
         let Some(setup) = setup? else { return Ok(Err(endpoint)) };
         let target = target.filter(|_| setup.is_captured);
         endpoint.count_between(setup.topology.clone());
@@ -213,7 +214,10 @@ impl File {
     async fn shut_after(&mut self, own: Result<()>) -> Result<()> {
         let waiting = self.endpoint.waiting().clone();
         let closed = self.handle.close(&self.setup);
-        self.usable()?;
+        if let Err(unusable) = self.usable() {
+            closed.err().iter().for_each(|error| crate::say(format_args!("{error}; no call has returned this error")));
+            return Err(unusable);
+        }
         let closed = self.handle.keep_error(closed.and(own));
         let closed = waiting.call(pin!(self.agree_without_data(CallKind::Close, closed, Amount::NONE))).await;
         match (closed, &self.handle.behind) {

@@ -14,6 +14,7 @@ pub(in crate::engine) mod worker;
 
 use std::any::Any;
 use std::io::{self, IoSlice};
+use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
@@ -163,6 +164,33 @@ pub fn write_alone(
 ) -> Result<u64, Error> {
     let outcome = direct::write(storage, WriteAccess { file, layout, source }, rank, path);
     outcome.error.map_or(Ok(outcome.bytes), Err)
+}
+
+/// Does what [`write_alone`] does, under a lock that keeps out others who lock what they write: MPI's data sieving, which writes
+/// back the bytes between its pieces. Without a lock if the file system has none. Local.
+///
+/// # Errors
+/// The errors of [`write_alone`].
+pub fn write_locked(
+    storage: &dyn Storage,
+    file: &Extents,
+    layout: &BufferLayout,
+    source: Source<'_>,
+    place: (Rank, &Path),
+) -> Result<u64, Error> {
+    struct Locked<'a>(&'a dyn Storage, Range<u64>);
+
+    impl Drop for Locked<'_> {
+        fn drop(&mut self) {
+            // It ends with the handle at the latest.
+            let _ = self.0.lock_range(self.1.clone(), false);
+        }
+    }
+
+    let range = file.span().map(|(start, end)| start..end);
+    let _locked =
+        range.filter(|range| storage.lock_range(range.clone(), true).is_ok()).map(|range| Locked(storage, range));
+    write_alone(storage, file, layout, source, place)
 }
 
 /// Reads an access without other ranks and returns the number of its bytes before the end of the file. `place` is this rank and

@@ -1,7 +1,7 @@
 //! Handles independent blocking reads and writes: through this library's own handle of the file, if it has one (NFS),
 //! otherwise by MPI.
 
-use super::collective::{CallArguments, Form};
+use super::collective::{CallArguments, Ending, Form};
 use crate::abi::SUCCESS;
 use crate::abi::status;
 use crate::abi::word::Word;
@@ -9,9 +9,12 @@ use crate::entry::Answer;
 use crate::files;
 use crate::view::View;
 
-/// Runs an independent blocking call of the form `form` through the own handle. Returns None if MPI must run the call; then
-/// nothing has happened. Local.
+/// Runs an independent call of the form `form` through the own handle. Returns None if MPI must run the call, as it does if
+/// the call does not block; then nothing has happened. Local.
 pub fn run(form: Form, arguments: &[Word]) -> Option<Answer> {
+    if form.ending != Ending::Now {
+        return None;
+    }
     let handle = *arguments.first()?;
     let shared = files::find(handle)?;
     let own = shared.own.clone().filter(|own| own.is_used())?;

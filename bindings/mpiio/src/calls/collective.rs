@@ -297,7 +297,11 @@ impl CallArguments {
         (self.located(view, step.as_ref()), step)
     }
 
-    fn located(&self, view: &View, step: Option<&Step>) -> Result<Access, Error> {
+    /// Returns the access that the arguments describe, for a call at an explicit offset or at that of `step`.
+    ///
+    /// # Errors
+    /// An argument is not allowed, or only MPI supports the view or the datatype.
+    pub fn located(&self, view: &View, step: Option<&Step>) -> Result<Access, Error> {
         let known = match view {
             View::Engine(known) => known,
             View::Foreign { why, .. } => return Err(left_to_mpi(why)),

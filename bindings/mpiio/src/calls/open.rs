@@ -4,7 +4,7 @@
 use std::ffi::{CStr, CString, OsStr, c_char, c_int};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::sync::Once;
+use std::sync::{Arc, Once};
 
 use tributary::Error;
 use tributary::drivers::{self, OpenStorage, SystemFiles};
@@ -82,9 +82,10 @@ pub fn open(function: &'static InterposedFunction, arguments: &[Word]) -> Answer
         *place = info.as_word();
     }
     let opened = name.to_owned();
+    let prefix = prefixed(name.to_bytes()).map(|all| all.prefix);
     named(name, 1, function, &arguments, move |code| {
         // The info is dropped only now: MPI has read it.
-        let asked_sieving = for_mpi.map(|(_, asked)| asked);
+        let asked_hints = for_mpi.map(|(_, asked)| asked);
         if code as c_int != SUCCESS {
             if let Some(Ok(Ok(TakenFile { endpoint, seat, .. }))) = taken {
                 seat.keep(endpoint);
@@ -117,17 +118,25 @@ pub fn open(function: &'static InterposedFunction, arguments: &[Word]) -> Answer
         let handle = unsafe { *(handle as *const Word) };
         let mut backend = Backend::new(path.into(), amode, is_first, runner, seat);
         backend.is_reported = is_reported;
-        let has_own = has_own && asked_sieving.is_some() && own_handle::is_of_nfs_driver(handle);
-        let own = if has_own { OwnHandle::new(backend.path.clone(), rank as usize) } else { None };
+        let has_own = has_own && asked_hints.is_some() && own_handle::is_of_nfs_driver(handle);
+        let known = match &backend.runner {
+            Runner::NotOpened(unopened) => unopened.identity,
+            Runner::Engine(_) | Runner::Mpi(_) | Runner::InUse(_) => None,
+        };
+        let own_handle = |path: &Arc<Path>| {
+            let known = known.or_else(|| own_handle::identity(path));
+            OwnHandle::new(path.clone(), rank as usize, known)
+        };
+        let own = has_own.then(|| own_handle(&backend.path).past_cache());
+        let sieving = asked_hints.map(|given| {
+            let is_forbidden = asked.as_ref().is_ok_and(|asked| asked.hints().ds_write == Switch::Disable);
+            let may_sieve = backend.has_the_whole_program() && !is_forbidden;
+            Sieving::new(own_handle(&backend.path), prefix, amode, given, may_sieve)
+        });
         let mut file = OpenFile::new(backend, asked.unwrap_or_default(), own);
         file.is_of_pnetcdf = is_of_pnetcdf;
         let first = if amode & constants().mode_append == 0 { Ok(0) } else { position(handle) };
         let pointer = first.map(|first| file.pointer_at(first)).unwrap_or_default();
-        let known = match &file.backend.runner {
-            Runner::NotOpened(unopened) => unopened.identity,
-            Runner::Engine(_) | Runner::Mpi(_) | Runner::InUse(_) => None,
-        };
-        let sieving = asked_sieving.map(|asked| Sieving::new(&file.backend.path, known, amode, asked));
         files::add(handle, file, pointer, sieving);
         Answer::Return(code)
     })

@@ -2,19 +2,20 @@
 
 use std::ffi::c_int;
 
-use tributary::engine::{Direction, may_be_behind};
+use tributary::engine::Direction;
+use tributary_bindings::access::Access;
 
 use super::collective::{CallArguments, CountType, Ending, Form, Position};
-use crate::abi::word::Word;
-use crate::abi::{MPI_Offset, SUCCESS, has_one_thread_at_a_time};
+use crate::abi::word::{Word, to_word};
+use crate::abi::{MPI_Offset, SUCCESS, status};
 use crate::backend;
 use crate::counts::ALONE;
 use crate::entry::Answer;
 use crate::files::{self, SharedFile};
 use crate::next::InterposedFunction;
-use crate::pending;
 use crate::report;
-use crate::sieving;
+use crate::sieving::{Sieving, Way};
+use crate::view::View;
 
 /// Passes a read or write of the file `arguments[0]` to the MPI library, and counts it. An independent one waits for bytes
 /// that collective calls have left behind, if it touches them.
@@ -30,43 +31,62 @@ pub fn note(function: &'static InterposedFunction, arguments: &[Word], why: &str
     Answer::Pass
 }
 
-/// Returns the handle through which MPI may run a blocking independent write of a file by data sieving; None if the write is
-/// not strided, or if another rank may be writing through this library ([`sieving`]). Local.
-fn sieving_handle(file: &SharedFile, handle: Word) -> Option<Word> {
-    let is_strided = file.pointer().own().is_some_and(|(_, view)| !view.is_contiguous());
-    // On NFS, ranks write through handles of their own.
-    if !is_strided || file.own.is_some() {
-        return None;
-    }
-    sieving::want();
-    let is_one_at_a_time = has_one_thread_at_a_time().unwrap_or(false);
-    let is_safe = is_one_at_a_time && !pending::is_any() && !may_be_behind() && !sieving::is_promised();
-    if is_safe { file.sieving_handle(handle) } else { None }
-}
-
-/// Passes an independent blocking read or write at an explicit offset, of the form `form`, to the MPI library, and counts it.
+/// Passes an independent read or write at an explicit offset, of the form `form`, to the MPI library, and counts it.
 pub fn at_offset(form: Form, function: &'static InterposedFunction, arguments: &[Word]) -> Answer {
     let passed = note(function, arguments, ALONE);
-    if form.direction == Direction::Read { passed } else { write_at(function, arguments, Answer::Return) }
+    if form.direction == Direction::Read { passed } else { write_at(form, function, arguments, Answer::Return) }
 }
 
-/// Passes an independent blocking write of the file `arguments[0]`, at an explicit offset, to MPI as a call of `at`.
-/// If MPI may sieve, the call uses the handle for that, and raises an error for the program's handle.
+/// Runs an independent write of the file `arguments[0]`, of the form `form`, as a call of MPI's function `at` with an
+/// explicit offset, or piece by piece ([`sieving`](crate::sieving)). An error is one of the program's handle.
 pub fn write_at(
+    form: Form,
     at: &'static InterposedFunction,
     arguments: &[Word],
     then: impl FnOnce(Word) -> Answer + 'static,
 ) -> Answer {
     let first = arguments.first().copied().unwrap_or_default();
-    let Some(second) = files::find(first).and_then(|file| sieving_handle(&file, first)) else {
-        return Answer::call(at, arguments, then);
-    };
-    let mut arguments = arguments.to_vec();
-    arguments[0] = second;
-    Answer::quiet_call(second, at, &arguments, move |code| match code as c_int {
-        SUCCESS => then(code),
-        code => Answer::RaiseFirst { file: first, code, then: Box::new(then) },
-    })
+    let shared = files::find(first);
+    let known = shared.as_ref().and_then(|shared| known_access(shared, form, arguments));
+    let Some((sieving, access, call)) = known else { return Answer::call(at, arguments, then) };
+    match sieving.way(&access, first, form.ending == Ending::Now) {
+        Way::Program => {}
+        Way::Second(second) => {
+            let mut arguments = arguments.to_vec();
+            arguments[0] = second;
+            return Answer::quiet_call(second, at, &arguments, move |code| match code as c_int {
+                SUCCESS => then(code),
+                code => Answer::RaiseFirst { file: first, code, then: Box::new(then) },
+            });
+        }
+        Way::Pieces => {
+            // SAFETY: the program's buffer is valid for its count and datatype, and nobody writes to it during the call.
+            let written = unsafe { sieving.write(&access) };
+            if let Some(written) = written {
+                // SAFETY: the status of the program's call.
+                unsafe { status::set(call.result as *mut _, *written.as_ref().unwrap_or(&0)) };
+                return match written {
+                    Ok(_) => then(to_word(SUCCESS)),
+                    Err(error) => Answer::Raise { file: first, error, speaks: true },
+                };
+            }
+        }
+    }
+    Answer::call(at, arguments, then)
+}
+
+/// Returns the access of an independent write at an explicit offset, if MPI is kept from data sieving on the file and this
+/// library knows the access. None on NFS, where ranks write through handles of their own. Local.
+fn known_access<'a>(
+    shared: &'a SharedFile,
+    form: Form,
+    arguments: &[Word],
+) -> Option<(&'a Sieving, Access, CallArguments)> {
+    let sieving = shared.sieving.as_ref().filter(|_| shared.own.is_none())?;
+    let call = CallArguments::parse(Form { place: Position::Offset, ..form }, arguments)?;
+    let (_, view) = shared.pointer().own()?;
+    let access = call.located(&View::Engine(view), None).ok()?;
+    Some((sieving, access, call))
 }
 
 /// Returns the offset, in etypes, and the number of bytes of an independent read or write; None if it is unknown.

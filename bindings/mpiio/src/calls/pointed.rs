@@ -4,11 +4,10 @@
 //! the call succeeds.
 
 use std::ffi::c_int;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use tributary::Error;
 use tributary::engine::Direction;
-use tributary::fabric::mpi::library;
 use tributary_abi::{constants, function_name, handles};
 
 use super::alone;
@@ -24,6 +23,7 @@ use crate::entry::Answer;
 use crate::error_handler::returning;
 use crate::files::{self, SharedFile};
 use crate::next::InterposedFunction;
+use crate::offer::is_open_mpi;
 
 /// Handles an independent read or write at the individual file pointer. `at` is MPI's function with an explicit
 /// offset.
@@ -33,9 +33,7 @@ pub fn independent(
     function: &'static InterposedFunction,
     arguments: &[Word],
 ) -> Answer {
-    if form.ending == Ending::Now
-        && let Some(answer) = alone::run(form, arguments)
-    {
+    if let Some(answer) = alone::run(form, arguments) {
         return answer;
     }
     let passed = note(function, arguments, ALONE);
@@ -46,13 +44,14 @@ pub fn independent(
     };
     let asked = call.asked();
     let Some(step) = Step::take(&shared, asked) else { return passed };
-    if form.direction == Direction::Write && form.ending == Ending::Now {
-        return write_at(at, &with_offset(arguments, step.offset), |code| step.kept_if(code));
+    if form.direction == Direction::Write {
+        return write_at(form, at, &with_offset(arguments, step.offset), |code| step.kept_if(code));
     }
-    if form.ending != Ending::Now || is_moved_by_request() {
+    if form.ending != Ending::Now || is_open_mpi() {
         return at_step(at, arguments, step);
     }
-    // ROMIO's pointer stops at the end of the file. Only the status says how far it moved, and the program may ignore
+    // Open MPI advances the pointer by the number of bytes that a blocking read asked for, also at the end of the file, as the
+    // standard says. ROMIO's pointer stops at the end of the file. Only the status says how far it moved, and the program may ignore
     // statuses.
     let ignores = call.result == constants().status_ignore as Word || call.result == 0;
     let own = ignores.then(|| Box::new(MPI_Status::zeroed()));
@@ -168,14 +167,6 @@ fn file_size(file: &SharedFile, handle: Word) -> Option<u64> {
 pub fn with_offset(arguments: &[Word], offset: MPI_Offset) -> Vec<Word> {
     let (file, rest) = arguments.split_at(1);
     [file, &[to_word(offset)], rest].concat()
-}
-
-/// Returns true if this MPI library advances the file pointer by the number of bytes that a blocking read asked for,
-/// also at the end of the file, as the standard says. ROMIO advances the pointer by the number of bytes that were
-/// read.
-fn is_moved_by_request() -> bool {
-    static IS: OnceLock<bool> = OnceLock::new();
-    *IS.get_or_init(|| library().starts_with("Open MPI"))
 }
 
 /// Returns the number of bytes of data in `count` elements of a datatype; 0 if the count or the datatype is not

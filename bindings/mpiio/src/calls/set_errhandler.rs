@@ -2,7 +2,7 @@
 
 use std::ffi::c_int;
 
-use tributary_abi::handles;
+use tributary_abi::{MPI_Errhandler, handles};
 
 use crate::abi::SUCCESS;
 use crate::abi::word::Word;
@@ -16,7 +16,7 @@ pub fn set_errhandler(function: &'static InterposedFunction, arguments: &[Word])
     let [file, handler] = *arguments else { return Answer::Pass };
     Answer::call(function, arguments, move |code| {
         if code as c_int == SUCCESS {
-            let returns = handler == handles().errors_return.as_word();
+            let returns = MPI_Errhandler::from_word(handler) == handles().errors_return;
             match files::find(file) {
                 Some(shared) => shared.counts().failures.set_returning(returns),
                 None if file == handles().file_null.0 => failures::set_default(returns),

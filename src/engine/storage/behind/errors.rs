@@ -34,17 +34,30 @@ pub struct KeptErrors(BTreeMap<(u64, Source), KeptError>);
 
 /// The operation that failed.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Source {
+enum Source {
     /// Late bytes of a collective write.
     Write,
-    /// A sync or close after it.
-    Other,
+    /// A sync or close after it: the number of its error.
+    Other(usize),
 }
 
 impl KeptErrors {
-    /// Keeps an error of the collective write `number`, or after it, at `offset`.
-    pub fn keep(&mut self, number: u64, source: Source, offset: Option<u64>, error: Error) {
-        let key = (number, source);
+    /// Keeps an error of the collective write `number` at `offset`.
+    pub fn keep(&mut self, number: u64, offset: Option<u64>, error: Error) {
+        self.keep_as((number, Source::Write), offset, error);
+    }
+
+    /// Keeps an error of a sync or close after the collective write `number`.
+    pub fn keep_other(&mut self, number: u64, error: Error) {
+        let last = self.0.range(..=(number, Source::Other(usize::MAX))).next_back();
+        let next = match last {
+            Some((&(of, Source::Other(last)), _)) if of == number => last + 1,
+            _ => 0,
+        };
+        self.keep_as((number, Source::Other(next)), None, error);
+    }
+
+    fn keep_as(&mut self, key: (u64, Source), offset: Option<u64>, error: Error) {
         let is_full = self.0.len() >= MOST && !self.0.contains_key(&key);
         if let Some(mut last) = self.0.last_entry().filter(|_| is_full) {
             last.get_mut().later += 1;
@@ -90,22 +103,23 @@ mod tests {
     fn each_call_has_an_error_until_it_is_returned() {
         let mut errors = KeptErrors::default();
         for (call, offset) in [(2, 7), (1, 50), (2, 3), (2, 9)] {
-            errors.keep(call, Source::Write, Some(offset), error(1, call, offset));
+            errors.keep(call, Some(offset), error(1, call, offset));
         }
         errors.returned::<()>(&Err(error(0, 1, 50)));
         errors.returned(&Ok(()));
         assert_eq!(errors.first(), Some(error(1, 1, 50)), "not displaced");
         errors.returned::<()>(&Err(error(1, 1, 50)));
-        errors.keep(2, Source::Other, None, error(1, 0, 0));
-        errors.keep(3, Source::Write, Some(8), error(1, 3, 8));
+        errors.keep_other(2, error(1, 0, 0));
+        errors.keep_other(2, error(1, 0, 1));
+        errors.keep(3, Some(8), error(1, 3, 8));
         let left = std::iter::from_fn(|| errors.take_first());
-        assert!(left.eq([error(1, 2, 3), error(1, 0, 0), error(1, 3, 8)]), "a sync displaces no later call");
+        assert!(left.eq([error(1, 2, 3), error(1, 0, 0), error(1, 0, 1), error(1, 3, 8)]), "nothing is displaced");
     }
 
     #[test]
     fn more_errors_are_counted() {
         let mut errors = KeptErrors::default();
-        (0..MOST as u64 + 3).for_each(|call| errors.keep(call, Source::Write, Some(0), error(0, call, 0)));
+        (0..MOST as u64 + 3).for_each(|call| errors.keep(call, Some(0), error(0, call, 0)));
         let all: Vec<_> = std::iter::from_fn(|| errors.take_first()).collect();
         assert_eq!(all.len(), MOST);
         assert!(

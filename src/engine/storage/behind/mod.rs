@@ -37,7 +37,7 @@ use std::time::Duration;
 use crate::drivers::Mode;
 use crate::engine::direction::Direction;
 use crate::engine::storage::behind::call::{AgreedWrite, CallOnFile, RunningCall};
-use crate::engine::storage::behind::errors::{KeptErrors, Source};
+use crate::engine::storage::behind::errors::KeptErrors;
 use crate::engine::storage::behind::file::BehindFile;
 use crate::engine::storage::behind::limits::BehindLimits;
 use crate::engine::storage::behind::queue::{Found, LeftBytes, LeftQueue, MOST_AT_ONCE, PIECE, copy};
@@ -254,7 +254,7 @@ impl Behind {
     pub fn keep(&self, error: Error) {
         let mut state = self.lock();
         let number = state.calls;
-        state.errors.keep(number, Source::Other, None, error);
+        state.errors.keep_other(number, error);
     }
 
     /// Waits until this rank has no bytes left behind.
@@ -550,6 +550,6 @@ impl Behind {
     fn keep_error(&self, state: &mut BehindState, left: &LeftBytes, failure: StorageFailure) {
         let (CallOnFile { name, number }, StorageFailure { offset, cause, .. }) = (left.call, failure);
         let operation = format!("{DEFERRED} ({name}, collective write {number})");
-        state.errors.keep(number, Source::Write, offset, Error::io(self.rank, &operation, &self.path, offset, &cause));
+        state.errors.keep(number, offset, Error::io(self.rank, &operation, &self.path, offset, &cause));
     }
 }

@@ -26,7 +26,7 @@ pub struct CallRanges {
 impl CallRanges {
     /// Notes that ranks have written somewhere in `range` in the call `number`.
     pub fn note(&mut self, range: Range<u64>, number: u64) {
-        if range.is_empty() || self.all.last().is_some_and(|last| last.number == number && last.range == range) {
+        if range.is_empty() {
             return;
         }
         self.all.retain(|earlier| earlier.range.start < range.start || earlier.range.end > range.end);

@@ -5,7 +5,7 @@ use tributary_testing::fault_sweep::most_tried;
 
 use super::{HOSTS, is_ok, launch, prints_ok};
 use crate::common::family::{Family, ours};
-use crate::common::launch::is_component;
+use crate::common::launch::{Outcome, is_component};
 
 /// Hint with which MPI sieves wherever it may.
 const SIEVED: &str = "romio_ds_write=enable";
@@ -47,6 +47,30 @@ fn writes_at_the_shared_pointer_beside_a_call_in_flight() {
 fn strided_writes_before_a_call_in_which_others_are() {
     for how in ["before", "before_iwrite"] {
         nothing_is_lost(how, LARGE, &[]);
+    }
+}
+
+/// Odd ranks, or all, have the file each for itself: MPI alone writes both accesses under locks.
+#[test]
+fn strided_writes_beside_calls_of_one_rank() {
+    for how in ["alone", "apart"] {
+        nothing_is_lost(how, SMALL, &[]);
+    }
+}
+
+/// Memory of many pieces is gathered as without the library, although MPI is kept from data sieving.
+#[test]
+fn memory_of_many_pieces_is_written_at_once() {
+    let calls = |outcome: &Outcome| -> Vec<u64> {
+        let lines = outcome.stdout.lines().filter_map(|line| line.strip_prefix("calls of a write: "));
+        lines.map(|calls| calls.parse().expect("a number")).collect()
+    };
+    for threads in [&[][..], &["multiple"]] {
+        let run = launch("gathered.c", 1, threads).env("OMPI_MCA_io", "^ompio");
+        let (plain, with) = (run.clone().run(), run.with_library().run());
+        prints_ok(&with, "gathered.c");
+        assert_eq!(calls(&with), calls(&plain), "{threads:?}");
+        assert!(calls(&plain).iter().all(|calls| *calls < 10), "{threads:?}: {:?}", calls(&plain));
     }
 }
 

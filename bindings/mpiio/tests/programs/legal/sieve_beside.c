@@ -6,6 +6,8 @@
  *   pointer, nonblocking, shared   likewise, by MPI_File_write, MPI_File_iwrite_at, MPI_File_write_shared (two ranks: the pointer is one rank's)
  *   ordered         all ranks by MPI_File_write_ordered while a call is in flight, odd ranks without bytes
  *   handle          likewise, through a handle of their own (MPI_COMM_SELF)
+ *   alone           every rank through such a handle, none in a call of all ranks: odd ranks by a collective call of one rank
+ *   apart           as `alone`, but even ranks write through the handle of all ranks
  *   before          before they enter the blocking call, which the odd ranks are in already
  *   before_iwrite   before they start the non-blocking call
  *   after_ordered   as `before`, but by MPI_File_write_ordered of all ranks, from which odd ranks may return earlier */
@@ -47,7 +49,7 @@ int main(int argc, char **argv)
         MPI_File_seek(file, 0, MPI_SEEK_SET);
         MPI_File_seek_shared(file, 0, MPI_SEEK_SET);
         MPI_Barrier(MPI_COMM_WORLD);
-        int count = odd ? mine : 0, splits = IS("split"), starts = !splits && !IS("before") && !IS("before_iwrite") && !IS("after_ordered");
+        int count = odd ? mine : 0, splits = IS("split"), starts = !splits && !IS("alone") && !IS("apart") && !IS("before") && !IS("before_iwrite") && !IS("after_ordered");
         if (starts) MPI_File_iwrite_at_all(file, 0, own, count, MPI_BYTE, &request);
         if (splits) MPI_File_write_at_all_begin(file, 0, own, count, MPI_BYTE);
         if (IS("ordered") || IS("after_ordered")) MPI_File_write_ordered(file, own, odd ? 0 : mine, MPI_BYTE, &status);
@@ -55,15 +57,17 @@ int main(int argc, char **argv)
             if (IS("pointer")) MPI_File_write(file, own, mine, MPI_BYTE, &status);
             else if (IS("shared")) MPI_File_write_shared(file, own, mine, MPI_BYTE, &status);
             else if (IS("nonblocking")) MPI_File_iwrite_at(file, 0, own, mine, MPI_BYTE, &other);
-            else if (IS("handle")) MPI_File_write_at(beside, 0, own, mine, MPI_BYTE, &status);
+            else if (IS("handle") || IS("alone")) MPI_File_write_at(beside, 0, own, mine, MPI_BYTE, &status);
             else MPI_File_write_at(file, 0, own, mine, MPI_BYTE, &status);
         }
+        if (odd && (IS("alone") || IS("apart"))) MPI_File_write_at_all(beside, 0, own, mine, MPI_BYTE, &status);
         if (IS("before") || IS("after_ordered")) MPI_File_write_at_all(file, 0, own, count, MPI_BYTE, &status);
         if (IS("before_iwrite")) MPI_File_iwrite_at_all(file, 0, own, count, MPI_BYTE, &request);
         if (splits) MPI_File_write_at_all_end(file, own, &status);
         MPI_Wait(&other, &status);
         MPI_Wait(&request, &status);
         MPI_File_sync(file);
+        MPI_File_sync(beside);
         MPI_Barrier(MPI_COMM_WORLD);
         if (rank == 0) {
             int fd = open(name, O_RDONLY);
