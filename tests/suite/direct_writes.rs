@@ -70,9 +70,9 @@ fn whole_windows_go_past_the_cache() {
 
 /// Returns true if the file system here supports direct writes; otherwise prints that the test is skipped.
 fn takes_direct_writes() -> bool {
-    use tributary::drivers::Storage;
-    let file = tempfile::tempfile_in(".").unwrap();
-    let refused = file.open_direct().err();
+    use tributary::drivers::{OpenStorage, SystemFiles};
+    let file = tempfile::NamedTempFile::new_in(".").unwrap();
+    let refused = SystemFiles.open(file.path(), Mode::Update).unwrap().open_direct().err();
     refused.iter().for_each(|cause| eprintln!("not tested: this file system takes no direct writes ({cause})"));
     refused.is_none()
 }

@@ -1,11 +1,10 @@
 //! Finds the file system of a path, and the stripes that a file there has, or a new one would get, as the drivers see
 //! them.
 
-use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
-use tributary::drivers::{DriverHints, DriverName, OpenStorage, SystemFiles, driver};
+use tributary::drivers::{DriverHints, DriverName, Mode, OpenStorage, SystemFiles, driver};
 
 use crate::compare::machine;
 
@@ -52,8 +51,8 @@ impl FilePlace {
         let there = path.ancestors().find(|path| path.exists()).unwrap_or(&path);
         let name = DriverName::Auto.resolved(&SystemFiles, there);
         let layout = || {
-            let file = File::open(there).ok()?;
-            driver(name, there).layout(&SystemFiles, there, &file, &DriverHints::default()).ok()
+            let file = SystemFiles.open(there, Mode::Read).ok()?;
+            driver(name, there).layout(&SystemFiles, there, &*file, &DriverHints::default()).ok()
         };
         let layout = if [DriverName::Posix, DriverName::Nfs].contains(&name) { None } else { layout() };
         let found = SystemFiles.file_system(there);

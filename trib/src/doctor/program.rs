@@ -1,6 +1,5 @@
 //! Finds out what kind of file a program is, and whether a library can be preloaded into it.
 
-use std::fs::File;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -8,7 +7,7 @@ use goblin::elf::header::{EM_AARCH64, EM_PPC64, EM_RISCV, EM_X86_64, machine_to_
 use goblin::elf::{Elf, Sym};
 use nix::unistd::{getegid, geteuid};
 use serde::Serialize;
-use tributary::drivers::Storage;
+use tributary::drivers::{Mode, OpenStorage, SystemFiles};
 
 use crate::Failure;
 use crate::launcher::linked;
@@ -61,8 +60,8 @@ impl Program {
     fn at(path: PathBuf, script: Option<PathBuf>, depth: usize) -> Result<Self, Failure> {
         let shown = path.display().to_string();
         let fail = |cause: &dyn std::fmt::Display| Failure::new(format!("program: {shown}: {cause}"));
-        let file = File::open(&path).map_err(|cause| fail(&cause))?;
-        let about = file.metadata().map_err(|cause| fail(&cause))?;
+        let file = SystemFiles.open(&path, Mode::Read).map_err(|cause| fail(&cause))?;
+        let about = path.metadata().map_err(|cause| fail(&cause))?;
         if about.len() > LONGEST {
             return Err(fail(&format!("{} bytes; allowed: up to {LONGEST}", about.len())));
         }
