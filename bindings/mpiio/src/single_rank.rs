@@ -94,7 +94,9 @@ impl SingleRankHandle {
     /// # Errors
     /// An error of the file system that appears only now, such as an exceeded quota.
     pub fn close(self, path: &Path) -> Result<(), Error> {
-        match self.storage.filter(|_| self.has_written) {
+        // File systems of one machine tell nothing at the close, which would cost three calls of the system.
+        let is_silent = || file_system(path).is_some_and(|found| found.is_of_one_machine());
+        match self.storage.filter(|_| self.has_written && !is_silent()) {
             Some(storage) => storage.settle().map_err(|cause| Error::io(0, "close", path, None, &cause)),
             None => Ok(()),
         }
