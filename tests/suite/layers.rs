@@ -38,7 +38,7 @@ const FOLDERS: &[Folder] = &[
     (
         "bindings/mpiio/src",
         "crate::",
-        "abi door linked failures counts deletions datatype supported next error_handler ranks_here open_watch offer channel view pointer hints sieving own_handle job single_rank \
+        "abi door linked failures counts deletions datatype ranks_here supported next error_handler open_watch offer channel view pointer hints own_handle sieving job single_rank \
             backend open_file report unopened files entry pending calls exports component",
         &[
             ("backend", "unopened", "a backend opens itself"),

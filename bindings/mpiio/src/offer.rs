@@ -77,9 +77,13 @@ impl OpenOffer {
         // SAFETY: the caller's promise.
         let probed = if is_known { Ok(()) } else { unsafe { probe(comm, wait) } };
         probed.unwrap_or_else(|mismatch| wait.end_job(&mismatch));
-        wait.prove();
+        if is_known {
+            wait.prove();
+        }
         // SAFETY: likewise.
-        unsafe { self.combined(comm, wait) }
+        let agreed = unsafe { self.combined(comm, wait) };
+        wait.prove();
+        agreed
     }
 
     /// Does what [`OpenOffer::agreed`] does, for ranks that have agreed on this communicator in the same open. Collective: one

@@ -24,11 +24,14 @@ use tributary::engine::storage::{StorageFailure, guarded, read_alone, write_alon
 use tributary::engine::{Direction, may_have_device_memory};
 use tributary::hints::{DriverName, FileHints, Switch};
 use tributary::memo::Memo;
-use tributary_abi::constants;
+use tributary_abi::{MPI_Info_free, constants, function_name, handles};
 use tributary_bindings::access::Access;
+use tributary_bindings::info::entries;
 
+use crate::abi::SUCCESS;
 use crate::abi::word::Word;
-use crate::sieving::hint_in_force;
+use crate::error_handler::returning;
+use crate::next::InterposedFunction;
 
 /// Key and beginning of the value with which ROMIO's driver for NFS names itself in MPI_File_get_info.
 const NFS_DRIVER: (&str, &str) = ("romio_filesystem_type", "NFS:");
@@ -68,8 +71,17 @@ pub fn file_system(path: &Path) -> Option<FileSystem> {
 
 /// Returns true if ROMIO's driver for NFS runs the calls of an open file: by its hint, the same on all ranks. Local.
 pub fn is_of_nfs_driver(handle: Word) -> bool {
+    static GET_INFO: InterposedFunction = InterposedFunction::new(function_name!("PMPI_File_get_info"));
+    let mut info = handles().info_null;
+    if returning(handle, || GET_INFO.call(&[handle, (&raw mut info) as Word])) as c_int != SUCCESS {
+        return false;
+    }
     let (key, start) = NFS_DRIVER;
-    hint_in_force(handle, key).is_some_and(|value| value.starts_with(start))
+    // SAFETY: a new info of MPI's.
+    let is_it = unsafe { entries(info) }.iter().any(|(known, value)| known == key && value.starts_with(start));
+    // SAFETY: likewise.
+    unsafe { MPI_Info_free(&mut info) };
+    is_it
 }
 
 /// Device and inode of a file, which identify it on its host.

@@ -37,7 +37,6 @@ use crate::abi::{MPI_Info, MPI_Offset, SUCCESS, is_world_there};
 use crate::error_handler::returning;
 use crate::next::InterposedFunction;
 use crate::own_handle::OwnHandle;
-use crate::pending;
 
 /// The hint that chooses data sieving in writes.
 pub const HINT: &str = "romio_ds_write";
@@ -225,20 +224,19 @@ impl Sieving {
         }
     }
 
-    /// Returns the way of an independent write of `access` to the file with MPI's handle `first`; blocking if `blocks`. Local.
-    pub fn way(&self, access: &Access, first: Word, blocks: bool) -> Way {
+    /// Returns the way of an independent write of `access` to the file with MPI's handle `first`; blocking if `blocks`. Collective
+    /// calls of the process are in flight if `has_calls`. Local.
+    pub fn way(&self, access: &Access, first: Word, (blocks, has_calls): (bool, bool)) -> Way {
         let is_one_piece = access.file.count() <= 1;
         let is_plain = is_one_piece && matches!(access.layout, BufferLayout::Contiguous);
-        if is_plain || !(is_one_piece || blocks) || self.is_atomic.load(Ordering::Relaxed) {
-            return Way::Program;
-        }
-        if self.asked().as_deref() == Some(NEVER) {
+        let is_of_mpi = is_plain || !(is_one_piece || blocks) || self.is_atomic.load(Ordering::Relaxed);
+        if is_of_mpi || self.asked().as_deref() == Some(NEVER) {
             return Way::Program;
         }
         if is_one_piece {
             return self.second(first).map_or(Way::Program, Way::Second);
         }
-        if self.may_sieve && !pending::is_any() && !may_be_behind() {
+        if self.may_sieve && !has_calls && !may_be_behind() {
             want();
             if !is_promised()
                 && let Some(second) = self.second(first)
@@ -349,18 +347,6 @@ impl Sieving {
             Second::NotOpened | Second::Failed => SUCCESS,
         }
     }
-}
-
-/// Returns the value of a hint with which MPI works on an open file; None if it has none. Local.
-pub fn hint_in_force(handle: Word, key: &str) -> Option<String> {
-    static GET_INFO: InterposedFunction = InterposedFunction::new(function_name!("PMPI_File_get_info"));
-    let mut info = handles().info_null;
-    if returning(handle, || GET_INFO.call(&[handle, (&raw mut info) as Word])) as c_int != SUCCESS {
-        return None;
-    }
-    let used = InfoForMpi::from_raw(info);
-    // SAFETY: a new info of MPI's.
-    unsafe { entries(used.info) }.into_iter().find(|(known, _)| known == key).map(|(_, value)| value)
 }
 
 fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {

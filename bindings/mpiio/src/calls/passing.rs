@@ -13,6 +13,7 @@ use crate::counts::ALONE;
 use crate::entry::Answer;
 use crate::files::{self, SharedFile};
 use crate::next::InterposedFunction;
+use crate::pending;
 use crate::report;
 use crate::sieving::{Sieving, Way};
 use crate::view::View;
@@ -49,7 +50,7 @@ pub fn write_at(
     let shared = files::find(first);
     let known = shared.as_ref().and_then(|shared| known_access(shared, form, arguments));
     let Some((sieving, access, call)) = known else { return Answer::call(at, arguments, then) };
-    match sieving.way(&access, first, form.ending == Ending::Now) {
+    match sieving.way(&access, first, (form.ending == Ending::Now, pending::is_any())) {
         Way::Program => {}
         Way::Second(second) => {
             let mut arguments = arguments.to_vec();
