@@ -131,7 +131,7 @@ words! {
         pub wants_early: bool,
         /// True if a rank has let another library write by data sieving ([`WritersBeside::have_sieved`]).
         ///
-        /// [`WritersBeside::have_sieved`]: crate::engine::file::WritersBeside::have_sieved
+        /// [`WritersBeside::have_sieved`]: crate::engine::WritersBeside::have_sieved
         pub have_sieved: bool,
     }
 }
