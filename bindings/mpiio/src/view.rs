@@ -72,6 +72,11 @@ impl KnownView {
         self.etype
     }
 
+    /// Returns true if consecutive bytes of the view are consecutive in the file.
+    pub fn is_contiguous(&self) -> bool {
+        self.bytes.as_ref().is_none_or(FileView::is_one_run)
+    }
+
     /// Returns the offset, in etypes, of the first etype that does not lie wholly before the end of a file of `size`
     /// bytes.
     pub fn end(&self, size: u64) -> MPI_Offset {

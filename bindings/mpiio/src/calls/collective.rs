@@ -285,6 +285,11 @@ impl CallArguments {
         pointed::bytes_of(self.count, self.datatype)
     }
 
+    /// Returns true if the memory is certainly one piece.
+    pub fn has_one_piece_of_memory(&self) -> bool {
+        flattened(self.datatype).is_ok_and(|flat| flat.is_contiguous())
+    }
+
     /// Returns the explicit offset in etypes, if the function has one.
     pub fn offset(&self) -> Option<MPI_Offset> {
         self.offset

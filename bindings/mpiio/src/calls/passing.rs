@@ -76,8 +76,8 @@ pub fn write_at(
     Answer::call(at, arguments, then)
 }
 
-/// Returns the access of an independent write at an explicit offset, if MPI is kept from data sieving on the file and this
-/// library knows the access. None on NFS, where ranks write through handles of their own. Local.
+/// Returns the access of an independent write at an explicit offset, if MPI is kept from data sieving on the file, this library
+/// knows the access, and it may have several pieces. None on NFS, where ranks write through handles of their own. Local.
 fn known_access<'a>(
     shared: &'a SharedFile,
     form: Form,
@@ -86,6 +86,9 @@ fn known_access<'a>(
     let sieving = shared.sieving.as_ref().filter(|_| shared.own.is_none())?;
     let call = CallArguments::parse(Form { place: Position::Offset, ..form }, arguments)?;
     let (_, view) = shared.pointer().own()?;
+    if view.is_contiguous() && call.has_one_piece_of_memory() {
+        return None;
+    }
     let access = call.located(&View::Engine(view), None).ok()?;
     Some((sieving, access, call))
 }

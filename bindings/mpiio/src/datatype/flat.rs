@@ -43,6 +43,11 @@ impl FlatType {
         &self.shape
     }
 
+    /// Returns true if any number of consecutive elements is one piece of memory.
+    pub fn is_contiguous(&self) -> bool {
+        self.shape.tile(self.extent).is_some()
+    }
+
     /// Returns the memory that `count` consecutive elements occupy.
     ///
     /// # Errors
