@@ -241,10 +241,11 @@ pub trait Storage: Send + Sync {
     }
 
     /// Takes a lock on a range of bytes that excludes other locks, such as those of ROMIO's data sieving, or releases it
-    /// (`F_OFD_SETLKW`). Waits until no other handle has a lock there.
+    /// (`F_OFD_SETLKW`). Waits until no other process has a lock there.
     ///
     /// # Errors
-    /// The system's error, as not every file system has locks; [`io::ErrorKind::Unsupported`] by default.
+    /// The system's error, as not every file system has locks; [`io::ErrorKind::WouldBlock`] if this process has a lock there
+    /// by fcntl(2) or lockf(3); [`io::ErrorKind::Unsupported`] by default.
     fn lock_range(&self, _range: Range<u64>, _taken: bool) -> io::Result<()> {
         Err(io::ErrorKind::Unsupported.into())
     }

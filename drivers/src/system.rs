@@ -358,8 +358,20 @@ impl Storage for SystemFile {
     #[cfg(target_os = "linux")]
     fn lock_range(&self, range: Range<u64>, taken: bool) -> io::Result<()> {
         let kind = if taken { libc::F_WRLCK } else { libc::F_UNLCK };
-        let lock = lock_on(range.start..range.end.min(HELD.start), kind);
+        if range.end > HELD.start {
+            return Err(io::ErrorKind::Unsupported.into());
+        }
+        let lock = lock_on(range, kind);
         loop {
+            // A lock of this process, such as one of the program's around its call, is not waited for: it would never end.
+            let mut found = lock;
+            fcntl(&self.file, FcntlArg::F_OFD_GETLK(&mut found))?;
+            if taken
+                && found.l_type != libc::F_UNLCK as libc::c_short
+                && found.l_pid == std::process::id() as libc::pid_t
+            {
+                return Err(io::ErrorKind::WouldBlock.into());
+            }
             match fcntl(&self.file, FcntlArg::F_OFD_SETLKW(&lock)) {
                 Err(Errno::EINTR) => {}
                 outcome => return Ok(outcome.map(drop)?),

@@ -19,7 +19,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use tributary::Error;
-use tributary::drivers::{FileSystem, Mode, OpenStorage, Storage, SystemFiles};
+use tributary::drivers::{Mode, OpenStorage, Storage, SystemFiles};
 use tributary::engine::storage::{StorageFailure, guarded, read_alone, write_alone, write_locked};
 use tributary::engine::{Direction, may_have_device_memory};
 use tributary::hints::{DriverName, FileHints, Switch};
@@ -58,15 +58,15 @@ pub fn is_wanted(path: &Path, amode: c_int, asked: &FileHints) -> bool {
     let is_written = amode & (all.mode_rdwr | all.mode_wronly) != 0 && amode & all.mode_sequential == 0;
     let hints = asked.hints();
     let is_ours = [DriverName::Auto, DriverName::Nfs].contains(&hints.driver) && hints.ds_write != Switch::Enable;
-    is_written && is_ours && DriverName::Auto.resolved_on(file_system(path)) == DriverName::Nfs
+    is_written && is_ours && is_on_nfs(path)
 }
 
-/// Returns the file system of a file, or of the folder of a new file; None if it is not known. Asks the system once for each
-/// folder, and once more if it was asked for 64 others since.
-pub fn file_system(path: &Path) -> Option<FileSystem> {
-    static KNOWN: Memo<PathBuf, Option<FileSystem>> = Memo::new(64);
+/// Returns true if a file, or the folder of a new file, is on NFS. Asks the system once for each folder, and once
+/// more if it was asked for 64 others since.
+fn is_on_nfs(path: &Path) -> bool {
+    static KNOWN: Memo<PathBuf, bool> = Memo::new(64);
     let folder = path.parent().unwrap_or(path).to_path_buf();
-    KNOWN.get(&folder, || SystemFiles.file_system(path))
+    KNOWN.get(&folder, || DriverName::Auto.resolved(&SystemFiles, path) == DriverName::Nfs)
 }
 
 /// Returns true if ROMIO's driver for NFS runs the calls of an open file: by its hint, the same on all ranks. Local.
@@ -178,8 +178,11 @@ impl OwnHandle {
         storage.settle().map_err(|cause| Error::io(self.rank, "close", &self.path, None, &cause))
     }
 
-    /// Opens the handle; None if this fails, or if another file has the name now.
+    /// Opens the handle; None if this fails, if another file has the name now, or on DAOS, for which MPI may have a driver.
     fn opened(&self) -> Option<Box<dyn Storage>> {
+        if SystemFiles.file_system(&self.path).is_some_and(|found| found.is_daos) {
+            return None;
+        }
         let open = || {
             let failure = |cause| StorageFailure { operation: "open", offset: None, cause };
             let storage = SystemFiles.open(&self.path, Mode::Update).map_err(failure)?;

@@ -15,7 +15,7 @@ use tributary::hints::{DriverName, Hints, Switch};
 use tributary::{CallReport, Error};
 use tributary_bindings::access::Access;
 
-use crate::own_handle::{FileIdentity, file_system};
+use crate::own_handle::FileIdentity;
 
 /// The handle of a single rank. It is opened in the first call that uses it.
 pub struct SingleRankHandle {
@@ -26,6 +26,8 @@ pub struct SingleRankHandle {
     /// True if the handle cannot be opened, or if the file system needs the engine.
     is_refused: bool,
     has_written: bool,
+    /// True if the file is on a file system of one machine.
+    is_of_one_machine: bool,
     /// True if a call has used this handle.
     is_used: bool,
 }
@@ -33,7 +35,15 @@ pub struct SingleRankHandle {
 impl SingleRankHandle {
     /// Creates the handle of a file that MPI has just opened. Local; opens nothing.
     pub fn new(identity: Option<FileIdentity>, mode: Mode) -> Self {
-        Self { identity, mode, storage: None, is_refused: false, has_written: false, is_used: false }
+        Self {
+            identity,
+            mode,
+            storage: None,
+            is_refused: false,
+            has_written: false,
+            is_of_one_machine: false,
+            is_used: false,
+        }
     }
 
     /// Returns true if a call has used this handle.
@@ -95,8 +105,7 @@ impl SingleRankHandle {
     /// An error of the file system that appears only now, such as an exceeded quota.
     pub fn close(self, path: &Path) -> Result<(), Error> {
         // File systems of one machine tell nothing at the close, which would cost three calls of the system.
-        let is_silent = || file_system(path).is_some_and(|found| found.is_of_one_machine());
-        match self.storage.filter(|_| self.has_written && !is_silent()) {
+        match self.storage.filter(|_| self.has_written && !self.is_of_one_machine) {
             Some(storage) => storage.settle().map_err(|cause| Error::io(0, "close", path, None, &cause)),
             None => Ok(()),
         }
@@ -112,9 +121,10 @@ impl SingleRankHandle {
         self.storage.as_deref()
     }
 
-    fn opened(&self, path: &Path) -> Option<Box<dyn Storage>> {
+    fn opened(&mut self, path: &Path) -> Option<Box<dyn Storage>> {
         let identity = self.identity?;
-        let found = file_system(path)?;
+        let found = SystemFiles.file_system(path)?;
+        self.is_of_one_machine = found.is_of_one_machine();
         if found.is_daos || DriverName::Auto.resolved_on(Some(found)) != DriverName::Posix {
             return None;
         }

@@ -49,15 +49,18 @@ pub async fn calls_differ(endpoint: &mut Endpoint, (kind, name): (u8, &str), pat
 /// call returns them. Collective: a gather and a broadcast.
 ///
 /// # Errors
-/// Errors of the message transport; this rank then prints its errors.
+/// Errors of the message transport; this rank then prints `error` and its own errors.
 pub async fn with_others(endpoint: &mut Endpoint, error: Error, left: Vec<Error>) -> Result<Error> {
     let own: Vec<String> = left.iter().map(Error::to_string).collect();
     match (listed(endpoint, &own).await, error) {
         (Ok(others), Error::Io { rank, operation, path, offset, class, cause }) => {
             Ok(Error::Io { rank, operation, path, offset, class, cause: cause + &others })
         }
-        (Err(failed), _) => {
-            own.iter().for_each(|own| crate::say(format_args!("{own}; no call has returned this error")));
+        (Err(failed), error) => {
+            [error.to_string()]
+                .iter()
+                .chain(&own)
+                .for_each(|own| crate::say(format_args!("{own}; no call has returned this error")));
             Err(failed)
         }
         (Ok(_), error) => Ok(error),

@@ -94,6 +94,7 @@ pub fn open(function: &'static InterposedFunction, arguments: &[Word]) -> Answer
         }
         let (path, ambiguous) = if is_literal { the_opened(&opened, path) } else { (path, None) };
         let is_reported = matches!(&taken, Some(Ok(Ok(taken))) if taken.is_reported);
+        let is_ambiguous = ambiguous.is_some();
         let (runner, seat) = match (taken, left_always.or(ambiguous)) {
             (Some(Ok(Ok(TakenFile { endpoint, seat, .. }))), None) => {
                 let hints = asked.as_ref().map(|asked| asked.hints().clone()).map_err(Clone::clone);
@@ -124,7 +125,8 @@ pub fn open(function: &'static InterposedFunction, arguments: &[Word]) -> Answer
             Runner::Engine(_) | Runner::Mpi(_) | Runner::InUse(_) => None,
         };
         let own_handle = |path: &Arc<Path>| {
-            let known = known.or_else(|| own_handle::identity(path));
+            // If it is not known which file MPI has opened, no handle can be opened.
+            let known = if is_ambiguous { None } else { known.or_else(|| own_handle::identity(path)) };
             OwnHandle::new(path.clone(), rank as usize, known)
         };
         let own = has_own.then(|| own_handle(&backend.path).past_cache());

@@ -73,7 +73,7 @@ fn progress_without_messages() {
         if let Some(mut file) = shared.try_lock_file()
             && !IDLING.load(Ordering::SeqCst)
         {
-            queue::advance_without_messages(&mut file);
+            queue::advance_without_messages(&shared, &mut file);
         }
     }
 }

@@ -42,8 +42,8 @@ type Running = Pin<Box<dyn Future<Output = CallResult>>>;
 pub struct CallQueue {
     jobs: VecDeque<QueuedCall>,
     running: Option<(Running, Arc<CallTicket>)>,
-    /// Result that the running call has returned in the helper thread.
-    returned: Option<CallResult>,
+    /// Calls that have ended in the helper thread, with their results. Their tickets end in a thread that may call MPI.
+    ended: Vec<(Arc<CallTicket>, Result<Ended, Error>)>,
     waiting: Option<Waiting>,
     needs_no_messages: bool,
 }
@@ -61,9 +61,9 @@ impl CallQueue {
         thread::wake();
     }
 
-    /// Returns true if no call is running or waiting.
+    /// Returns true if no call is running or waiting, and the tickets of all earlier calls have ended.
     pub fn is_empty(&self) -> bool {
-        self.running.is_none() && self.jobs.is_empty()
+        self.running.is_none() && self.jobs.is_empty() && self.ended.is_empty()
     }
 
     /// Returns how the running call waits for other ranks, if the engine runs the call.
@@ -75,30 +75,45 @@ impl CallQueue {
 /// Advances the file's calls as far as possible without waiting. Local.
 pub fn advance(shared: &Arc<SharedFile>, file: &mut OpenFile) {
     loop {
-        if file.queue.running.is_none() {
-            let Some(job) = file.queue.jobs.pop_front() else { break };
-            begin(shared.clone(), file, job);
+        file.queue.ended.drain(..).for_each(|(ticket, outcome)| ticket.end(outcome));
+        if !begin_next(shared, file) {
+            break;
         }
-        let Some((backend, outcome)) = file.queue.returned.take().or_else(|| poll(file)) else { return };
-        file.backend = backend;
-        if let Some((_, ticket)) = file.queue.running.take() {
-            ticket.end(outcome);
+        if !poll(file) {
+            return;
         }
     }
     file.queue.waiting = None;
     active().retain(|other| !Arc::ptr_eq(other, shared));
 }
 
-/// Advances the running call in a thread that may not call MPI, if the call needs no messages. Keeps a result for the
-/// next [`advance`]. Local.
-pub fn advance_without_messages(file: &mut OpenFile) {
-    if file.queue.needs_no_messages && file.queue.returned.is_none() {
-        file.queue.returned = poll(file);
+/// Advances calls in a thread that may not call MPI, as long as they need no messages. Keeps their results for the next
+/// [`advance`]. Local.
+pub fn advance_without_messages(shared: &Arc<SharedFile>, file: &mut OpenFile) {
+    while begin_next(shared, file) && file.queue.needs_no_messages && poll(file) {}
+}
+
+/// Begins the next call if none is running. Returns true if one is running then.
+fn begin_next(shared: &Arc<SharedFile>, file: &mut OpenFile) -> bool {
+    if file.queue.running.is_none() {
+        let Some(job) = file.queue.jobs.pop_front() else { return false };
+        begin(shared.clone(), file, job);
     }
+    true
+}
+
+/// Polls the running call once. Returns true if it has ended; its ticket has not.
+fn poll(file: &mut OpenFile) -> bool {
+    let Some((backend, outcome)) = polled(file) else { return false };
+    file.backend = backend;
+    if let Some((_, ticket)) = file.queue.running.take() {
+        file.queue.ended.push((ticket, outcome));
+    }
+    true
 }
 
 /// Polls the running call once. Returns the result if the call has ended.
-fn poll(file: &mut OpenFile) -> Option<CallResult> {
+fn polled(file: &mut OpenFile) -> Option<CallResult> {
     let (running, ticket) = file.queue.running.as_mut()?;
     let polled = catch_unwind(AssertUnwindSafe(|| running.as_mut().poll(&mut Context::from_waker(Waker::noop()))));
     match polled {
