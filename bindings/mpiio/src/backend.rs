@@ -149,9 +149,11 @@ impl Backend {
     }
 
     /// Lets the engine open a file that a single rank has used without the engine, so that hints in force and the report
-    /// are the engine's. If this fails, MPI runs the later calls. Local.
-    pub fn start_if_single_rank(&mut self, function: &'static InterposedFunction) {
+    /// are the engine's. If other ranks of the program may write the file, only `at_close`: the engine takes no lock. If this
+    /// fails, MPI runs the later calls. Local.
+    pub fn start_if_single_rank(&mut self, function: &'static InterposedFunction, at_close: bool) {
         if let Runner::NotOpened(unopened) = &self.runner
+            && (self.has_the_whole_program() || at_close)
             && self.single.as_ref().is_some_and(|single| single.is_used())
         {
             let waiting = unopened.waiting();

@@ -13,6 +13,7 @@
 //! The other kind writes the pieces of strided writes that MPI must not write by data sieving, on any file system.
 
 use std::ffi::c_int;
+use std::ops::Range;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -167,6 +168,11 @@ impl OwnHandle {
         // SAFETY: the caller's promise.
         let source = unsafe { access.source() };
         Some(write_locked(storage, &access.file, &access.layout, source, (self.rank, &self.path)))
+    }
+
+    /// Takes a lock on a range of the file, or releases it ([`Storage::lock_range`]). Returns true if that was possible.
+    pub fn lock(&self, range: Range<u64>, taken: bool) -> bool {
+        self.storage().is_some_and(|storage| storage.lock_range(range, taken).is_ok())
     }
 
     /// Returns an error of earlier writes that the file system tells only when a handle is closed.

@@ -72,7 +72,8 @@ impl SingleRankHandle {
     ) -> Option<Result<(u64, CallReport), Error>> {
         // Another rank may write the bytes between by data sieving.
         let is_locked = access.file.count() > 1 && direction == Direction::Write && !is_alone;
-        let is_for_engine = access.file.count() > 1 && !is_locked;
+        // The engine would take no lock in later calls.
+        let is_for_engine = access.file.count() > 1 && is_alone;
         if is_for_engine || needs_engine(hints) || may_have_device_memory() || capture::is_wanted() {
             return None;
         }

@@ -34,7 +34,7 @@ pub fn close(function: &'static InterposedFunction, arguments: &[Word]) -> Answe
     let Some((mut file, mut counts)) = files::remove(handle) else { return Answer::Pass };
     let (speaks, path) = (file.backend.is_first, file.backend.path.clone());
     if report::is_wanted() {
-        file.backend.start_if_single_rank(function);
+        file.backend.start_if_single_rank(function, true);
     }
     describe_hints(&mut file, &counts);
     let report = Report::wanted(&file, &counts);

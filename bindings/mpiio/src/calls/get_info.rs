@@ -63,7 +63,7 @@ fn complete(function: &'static InterposedFunction, shared: &SharedFile, used: MP
         unsafe { show_sieving(used, sieving.asked()) };
     }
     let file = &mut *shared.lock();
-    file.backend.start_if_single_rank(function);
+    file.backend.start_if_single_rank(function, false);
     for (key, value) in file.backend.effective_hints().iter() {
         // SAFETY: a valid info.
         unsafe { info::set(used, key, value) };

@@ -1,6 +1,8 @@
 //! Handles calls that the MPI library runs.
 
 use std::ffi::c_int;
+use std::ops::Range;
+use std::sync::Arc;
 
 use tributary::engine::Direction;
 use tributary_bindings::access::Access;
@@ -60,6 +62,13 @@ pub fn write_at(
                 code => Answer::RaiseFirst { file: first, code, then: Box::new(then) },
             });
         }
+        Way::Locked => {
+            let lock = shared.clone().and_then(|shared| LockedRange::take(shared, &access));
+            return Answer::call(at, arguments, move |code| {
+                drop(lock);
+                then(code)
+            });
+        }
         Way::Pieces => {
             // SAFETY: the program's buffer is valid for its count and datatype, and nobody writes to it during the call.
             let written = unsafe { sieving.write(&access) };
@@ -74,6 +83,27 @@ pub fn write_at(
         }
     }
     Answer::call(at, arguments, then)
+}
+
+/// A lock on a range of a file, which is released when it is dropped.
+struct LockedRange(Arc<SharedFile>, Range<u64>);
+
+impl LockedRange {
+    /// Takes the lock on the range of an access; None if there is none.
+    fn take(shared: Arc<SharedFile>, access: &Access) -> Option<Self> {
+        let (start, end) = access.file.span()?;
+        let is_taken = shared.sieving.as_ref()?.lock(start..end, true);
+        is_taken.then(|| Self(shared, start..end))
+    }
+}
+
+impl Drop for LockedRange {
+    fn drop(&mut self) {
+        if let Some(sieving) = &self.0.sieving {
+            // The lock ends with the handle at the latest.
+            sieving.lock(self.1.clone(), false);
+        }
+    }
 }
 
 /// Returns the access of an independent write at an explicit offset, if MPI is kept from data sieving on the file, this library

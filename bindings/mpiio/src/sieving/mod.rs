@@ -11,15 +11,19 @@
 //! - Blocking, more pieces: through the second handle, if nobody can be writing through this library. No collective call of
 //!   this process is in flight, and the process has used no write-behind. The ranks of the file are all ranks of the program,
 //!   and one thread at a time calls MPI. On no file of this process have ranks agreed that they may write before all of them
-//!   are in a call ([`Promise`]). Otherwise through this library's own handle, piece by piece.
+//!   are in a call ([`Promise`]). Otherwise through this library's own handle, piece by piece, under
+//!   a lock that ROMIO's data sieving respects.
 //!
-//! In atomic mode only the program's handle keeps accesses apart, so MPI writes through that. It also runs writes of more
-//! pieces that do not block, or that use the shared file pointer.
+//! - Not blocking, more pieces: through the program's handle, under that lock. ROMIO writes within the call.
+//!
+//! In atomic mode only the program's handle keeps accesses apart, so MPI writes through that. It also runs writes at the shared
+//! file pointer.
 //!
 //! In its next collective call a rank reports that it has made a write that sieves if there is no promise, and the ranks of
 //! that call's file stop writing early: a program that goes on like this sieves from then on.
 
 use std::ffi::{CString, c_char, c_int};
+use std::ops::Range;
 use std::os::unix::ffi::OsStrExt;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -95,6 +99,8 @@ pub enum Way {
     Program,
     /// MPI, through this handle, which may sieve.
     Second(Word),
+    /// MPI, through the program's handle, under a lock ([`Sieving::lock`]).
+    Locked,
     /// This library, piece by piece ([`Sieving::write`]).
     Pieces,
 }
@@ -155,12 +161,14 @@ impl Sieving {
     pub fn way(&self, access: &Access, first: Word, (blocks, has_calls): (bool, bool)) -> Way {
         let is_one_piece = access.file.count() <= 1;
         let is_plain = is_one_piece && matches!(access.layout, BufferLayout::Contiguous);
-        let is_of_mpi = is_plain || !(is_one_piece || blocks) || self.is_atomic.load(Ordering::Relaxed);
-        if is_of_mpi || self.asked().as_deref() == Some(NEVER) {
+        if is_plain || self.is_atomic.load(Ordering::Relaxed) || self.asked().as_deref() == Some(NEVER) {
             return Way::Program;
         }
         if is_one_piece {
             return self.second(first).map_or(Way::Program, Way::Second);
+        }
+        if !blocks {
+            return Way::Locked;
         }
         if self.may_sieve && !has_calls && !may_be_behind() {
             want();
@@ -170,7 +178,7 @@ impl Sieving {
                 return Way::Second(second);
             }
         }
-        if may_have_device_memory() { Way::Program } else { Way::Pieces }
+        if may_have_device_memory() { Way::Locked } else { Way::Pieces }
     }
 
     /// Writes an access piece by piece, through this library's own handle, under a lock that data sieving respects; None if it
@@ -184,6 +192,12 @@ impl Sieving {
     pub unsafe fn write(&self, access: &Access) -> Option<Result<u64, Error>> {
         // SAFETY: the caller's promise.
         unsafe { self.pieces.write_locked(access) }
+    }
+
+    /// Takes the lock that data sieving respects on a range of the file, or releases it. Returns false if there is none.
+    /// Local.
+    pub fn lock(&self, range: Range<u64>, taken: bool) -> bool {
+        self.pieces.lock(range, taken)
     }
 
     /// Returns the handle that may sieve, with the view of the handle `first`; None if there is none. Local.

@@ -50,10 +50,10 @@ fn strided_writes_before_a_call_in_which_others_are() {
     }
 }
 
-/// Odd ranks, or all, have the file each for itself: MPI alone writes both accesses under locks.
+/// Odd ranks, or all, have the file each for itself, or do not block: MPI alone writes both accesses under locks.
 #[test]
 fn strided_writes_beside_calls_of_one_rank() {
-    for how in ["alone", "apart"] {
+    for how in ["alone", "apart", "apart_read", "mixed"] {
         nothing_is_lost(how, SMALL, &[]);
     }
 }

@@ -8,6 +8,8 @@
  *   handle          likewise, through a handle of their own (MPI_COMM_SELF)
  *   alone           every rank through such a handle, none in a call of all ranks: odd ranks by a collective call of one rank
  *   apart           as `alone`, but even ranks write through the handle of all ranks
+ *   apart_read      as `apart`, and every odd rank reads first
+ *   mixed           no call of all ranks: even ranks write by MPI_File_write_at, odd ranks by MPI_File_iwrite_at
  *   before          before they enter the blocking call, which the odd ranks are in already
  *   before_iwrite   before they start the non-blocking call
  *   after_ordered   as `before`, but by MPI_File_write_ordered of all ranks, from which odd ranks may return earlier */
@@ -49,7 +51,7 @@ int main(int argc, char **argv)
         MPI_File_seek(file, 0, MPI_SEEK_SET);
         MPI_File_seek_shared(file, 0, MPI_SEEK_SET);
         MPI_Barrier(MPI_COMM_WORLD);
-        int count = odd ? mine : 0, splits = IS("split"), starts = !splits && !IS("alone") && !IS("apart") && !IS("before") && !IS("before_iwrite") && !IS("after_ordered");
+        int count = odd ? mine : 0, splits = IS("split"), starts = !splits && !IS("alone") && strncmp(how, "apart", 5) && !IS("mixed") && !IS("before") && !IS("before_iwrite") && !IS("after_ordered");
         if (starts) MPI_File_iwrite_at_all(file, 0, own, count, MPI_BYTE, &request);
         if (splits) MPI_File_write_at_all_begin(file, 0, own, count, MPI_BYTE);
         if (IS("ordered") || IS("after_ordered")) MPI_File_write_ordered(file, own, odd ? 0 : mine, MPI_BYTE, &status);
@@ -60,7 +62,9 @@ int main(int argc, char **argv)
             else if (IS("handle") || IS("alone")) MPI_File_write_at(beside, 0, own, mine, MPI_BYTE, &status);
             else MPI_File_write_at(file, 0, own, mine, MPI_BYTE, &status);
         }
-        if (odd && (IS("alone") || IS("apart"))) MPI_File_write_at_all(beside, 0, own, mine, MPI_BYTE, &status);
+        if (odd && IS("apart_read")) MPI_File_read_at_all(beside, 0, own, mine, MPI_BYTE, &status), memset(own, 1 + (rank * 50 + round) % 250, mine);
+        if (odd && IS("mixed")) MPI_File_iwrite_at(file, 0, own, mine, MPI_BYTE, &other);
+        if (odd && (IS("alone") || !strncmp(how, "apart", 5))) MPI_File_write_at_all(beside, 0, own, mine, MPI_BYTE, &status);
         if (IS("before") || IS("after_ordered")) MPI_File_write_at_all(file, 0, own, count, MPI_BYTE, &status);
         if (IS("before_iwrite")) MPI_File_iwrite_at_all(file, 0, own, count, MPI_BYTE, &request);
         if (splits) MPI_File_write_at_all_end(file, own, &status);
