@@ -142,10 +142,17 @@ impl Backend {
         access: &Access,
         before: impl FnOnce(),
     ) -> Option<Result<(u64, CallReport), Error>> {
-        let is_alone = self.has_the_whole_program();
         let (single, Runner::NotOpened(unopened)) = (self.single.as_mut()?, &self.runner) else { return None };
         // SAFETY: the caller's promise.
-        unsafe { single.transfer(direction, access, (&self.path, unopened.hints_of_single_rank()?), is_alone, before) }
+        unsafe {
+            single.transfer(
+                direction,
+                access,
+                (&self.path, unopened.hints_of_single_rank()?),
+                unopened.has_all_ranks(),
+                before,
+            )
+        }
     }
 
     /// Lets the engine open a file that a single rank has used without the engine, so that hints in force and the report
@@ -153,7 +160,7 @@ impl Backend {
     /// fails, MPI runs the later calls. Local.
     pub fn start_if_single_rank(&mut self, function: &'static InterposedFunction, at_close: bool) {
         if let Runner::NotOpened(unopened) = &self.runner
-            && (self.has_the_whole_program() || at_close)
+            && (unopened.has_all_ranks() || at_close)
             && self.single.as_ref().is_some_and(|single| single.is_used())
         {
             let waiting = unopened.waiting();

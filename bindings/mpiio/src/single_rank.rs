@@ -53,8 +53,7 @@ impl SingleRankHandle {
 
     /// Moves the bytes of a collective call on the file at `path`, and returns their number and the report; a read counts
     /// only bytes before the end of the file. Calls `before` before the file is accessed. Returns None if the engine must
-    /// run the call; then nothing has happened. `is_alone` is true if the program has no other rank, and one thread at a time
-    /// calls MPI. Local.
+    /// run the call; then nothing has happened. `is_alone` is true if the program has no other rank. Local.
     ///
     /// # Errors
     /// An error of the system. Some of the bytes may then be moved.

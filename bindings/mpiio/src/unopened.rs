@@ -97,6 +97,11 @@ impl UnopenedFile {
         Self { endpoint, has_all_ranks, identity, left, hints }
     }
 
+    /// Returns true if the file has as many ranks as the program.
+    pub fn has_all_ranks(&self) -> bool {
+        self.has_all_ranks
+    }
+
     /// Returns true if the file has more than one rank.
     pub fn has_several_ranks(&self) -> bool {
         self.endpoint.ranks() > 1
