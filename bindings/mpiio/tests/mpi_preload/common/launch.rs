@@ -138,6 +138,14 @@ impl Launch {
     /// # Panics
     /// Panics if the program does not end in time, or cannot be started.
     pub fn try_run(&self) -> Outcome {
+        self.run_in_time().unwrap_or_else(|printed| panic!("{}: not done in {} s\n{printed}", self.line(), self.seconds))
+    }
+
+    /// Runs the program, which may fail. If it does not end in time, the error is everything that the ranks printed.
+    ///
+    /// # Panics
+    /// Panics if the program cannot be started.
+    pub fn run_in_time(&self) -> Result<Outcome, String> {
         // Ranks that wait and do not let others run have the cores for themselves.
         let _reserved = launcher::reserve(if self.launcher.is_some() { usize::MAX } else { self.ranks });
         let (folder, prints) = (empty_folder(), empty_folder());
@@ -149,13 +157,12 @@ impl Launch {
             |name: &str| String::from_utf8_lossy(&std::fs::read(prints.path().join(name)).unwrap()).into_owned();
         let (stdout, stderr) = (print("stdout"), print("stderr"));
         let in_time = took < Duration::from_secs(self.seconds);
-        let status = status.filter(|_| in_time);
-        let status = status.unwrap_or_else(|| panic!("{}: not done in {took:?}\n{stdout}{stderr}", self.line()));
+        let Some(status) = status.filter(|_| in_time) else { return Err(stdout + &stderr) };
         let reports = Report::all(&stderr);
         let loaded = if self.by_component { "component of Open MPI" } else { "preloaded" };
         let other = reports.iter().find(|report| report.loaded != loaded);
         assert!(other.is_none(), "{}: not {loaded}: {other:?}", self.line());
-        Outcome { status, files: files_in(folder.path()), stdout, stderr, reports, folder }
+        Ok(Outcome { status, files: files_in(folder.path()), stdout, stderr, reports, folder })
     }
 
     /// Returns a command line for the same run.
