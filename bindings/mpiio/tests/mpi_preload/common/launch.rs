@@ -138,7 +138,8 @@ impl Launch {
     /// # Panics
     /// Panics if the program does not end in time, or cannot be started.
     pub fn try_run(&self) -> Outcome {
-        self.run_in_time().unwrap_or_else(|printed| panic!("{}: not done in {} s\n{printed}", self.line(), self.seconds))
+        self.run_in_time()
+            .unwrap_or_else(|printed| panic!("{}: not done in {} s\n{printed}", self.line(), self.seconds))
     }
 
     /// Runs the program, which may fail. If it does not end in time, the error is everything that the ranks printed.
