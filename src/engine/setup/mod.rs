@@ -283,7 +283,7 @@ impl Setup {
     pub fn is_the_same(&self, file: Box<dyn Storage>) -> std::result::Result<Box<dyn Storage>, StorageFailure> {
         let failure = |cause| StorageFailure { operation: "open", offset: None, cause };
         match self.identity {
-            Some(first) if file.identity().map_err(failure)?.is_some_and(|own| own != first) => {
+            Some(first) if file.control().identity().map_err(failure)?.is_some_and(|own| own != first) => {
                 Err(failure(std::io::Error::other(NOT_SHARED)))
             }
             _ => Ok(file),

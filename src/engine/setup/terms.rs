@@ -359,10 +359,10 @@ fn made(arguments: &OpenArguments<'_>, alike: Alike) -> Result<Created> {
     };
     let mut layout = driver.layout(files, path, &*file, &hints)?;
     let locks = if leaves_behind { SeenLocks::on(found, &*file) } else { SeenLocks::None };
-    if layout.direct_from.is_some() && (mode == Mode::Read || file.open_direct().is_err()) {
+    if layout.direct_from.is_some() && (mode == Mode::Read || file.control().open_direct().is_err()) {
         layout.direct_from = None;
     }
-    let found = file.identity();
+    let found = file.control().identity();
     // A file without identity shares nothing with others.
     let device = found.as_ref().ok().copied().flatten();
     let file_system = device.map_or(0, |[machine, device, _]| {

@@ -26,7 +26,7 @@ use crate::error::Error;
 use crate::topology::Rank;
 
 pub use crate::drivers::size_limit::{block_size_signal, without_size_signal};
-pub use crate::drivers::{OpenStorage, Storage, SystemFiles};
+pub use crate::drivers::{FileControl, OpenStorage, Storage, SystemFiles};
 
 /// Maximum number of parts of one vectored write (`IOV_MAX` of Linux).
 const MOST_PARTS: usize = 1024;
@@ -73,9 +73,9 @@ pub fn size(storage: &Result<Arc<dyn Storage>, Error>, rank: Rank, path: &Path) 
     asked(storage, (rank, path), |storage| storage.size())
 }
 
-/// Returns the end of the file in bytes, also if bytes before it are not in the file yet ([`Storage::end`]).
+/// Returns the end of the file in bytes, also if bytes before it are not in the file yet ([`FileControl::end`]).
 pub fn end(storage: &Result<Arc<dyn Storage>, Error>, rank: Rank, path: &Path) -> Result<u64, Error> {
-    asked(storage, (rank, path), |storage| storage.end())
+    asked(storage, (rank, path), |storage| storage.control().end()?.map_or_else(|| storage.size(), Ok))
 }
 
 fn asked(
@@ -178,7 +178,7 @@ pub fn write_locked(
     source: Source<'_>,
     place: (Rank, &Path),
 ) -> Result<u64, Error> {
-    struct Locked<'a>(&'a dyn Storage, Range<u64>);
+    struct Locked<'a>(&'a dyn FileControl, Range<u64>);
 
     impl Drop for Locked<'_> {
         fn drop(&mut self) {
@@ -187,9 +187,9 @@ pub fn write_locked(
         }
     }
 
-    let range = file.span().map(|(start, end)| start..end);
+    let (range, control) = (file.span().map(|(start, end)| start..end), storage.control());
     let _locked =
-        range.filter(|range| storage.lock_range(range.clone(), true).is_ok()).map(|range| Locked(storage, range));
+        range.filter(|range| control.lock_range(range.clone(), true).is_ok()).map(|range| Locked(control, range));
     write_alone(storage, file, layout, source, place)
 }
 
@@ -252,10 +252,6 @@ mod tests {
         }
 
         fn sync(&self) -> io::Result<()> {
-            Ok(())
-        }
-
-        fn settle(&self) -> io::Result<()> {
             Ok(())
         }
     }
