@@ -17,8 +17,6 @@ use crate::error::{Error, Result};
 mod endpoint;
 mod flight;
 mod idle;
-mod intercommunicator;
-mod native;
 mod raw;
 mod requests;
 #[cfg(feature = "rsmpi")]
@@ -28,7 +26,6 @@ mod single;
 mod sleeping;
 
 pub use endpoint::{DEFAULT_CHUNK, MpiEndpoint};
-pub use native::Native;
 pub use raw::quietly;
 pub use sharing::SharedComm;
 pub use single::SingleRank;
