@@ -2,10 +2,11 @@
 //! one, and several if the file is slow. The threads send no messages.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
+
+use crossbeam_channel::{Receiver, Select, Sender, TryRecvError, unbounded};
 
 use crate::drivers::Window;
 use crate::engine::policy::MOST_WRITERS;
@@ -72,7 +73,7 @@ pub struct Worker {
 struct WorkerShared {
     storage: Arc<dyn Storage>,
     waker: Arc<dyn Idle>,
-    inbox: Mutex<Receiver<WindowJob>>,
+    inbox: Receiver<WindowJob>,
     /// Number of windows submitted and not done.
     waiting: AtomicU32,
     /// Time in the file system.
@@ -114,11 +115,10 @@ impl Worker {
     /// # Errors
     /// The system cannot start a thread.
     pub fn start(storage: Arc<dyn Storage>, waker: Arc<dyn Idle>) -> std::io::Result<Self> {
-        let (jobs, inbox) = channel::<WindowJob>();
-        let (outbox, finished) = channel();
+        let (jobs, inbox) = unbounded();
+        let (outbox, finished) = unbounded();
         let (waiting, is_slow, failed) = Default::default();
         let busy = Mutex::new(Busy { running: 0, counted: Instant::now() });
-        let inbox = Mutex::new(inbox);
         let shared = Arc::new(WorkerShared { storage, waker, inbox, waiting, busy, is_slow, failed });
         let mut worker = Self { jobs: Some(jobs), finished, outbox, threads: Vec::new(), shared };
         worker.start_thread()?;
@@ -160,10 +160,12 @@ impl WorkerShared {
     fn work(&self, outbox: &Sender<WindowDone>) {
         leave_single_core();
         let _quiet = block_size_signal();
+        // Sleeps until there is a window. `Receiver::recv` first spins and yields, and ranks that spin in MPI then let a
+        // thread wait for its core for up to 75 ms.
+        let mut select = Select::new();
+        select.recv(&self.inbox);
         loop {
-            // A thread that waits for a window keeps the others that wait.
-            let next = self.inbox.lock().unwrap_or_else(PoisonError::into_inner).recv();
-            let Ok(job) = next else { return };
+            let Ok(job) = select.select().recv(&self.inbox) else { return };
             let (pace, len) = (Pace::begin(), job.window.len());
             let busy = || self.busy.lock().unwrap_or_else(PoisonError::into_inner);
             busy().begin(pace.since());
