@@ -21,7 +21,7 @@ use crate::engine::policy::paths::{Rules, Way};
 use crate::engine::policy::{MESSAGE_NANOS, MOST_WRITERS, WINDOWS_AHEAD};
 use crate::engine::roles::Roles;
 use crate::engine::roles::choice::Layering;
-use crate::engine::roles::touched::Touched;
+use crate::engine::roles::choice::Touched;
 use crate::engine::setup::terms::{Created, FirstAgreement, OpenArguments};
 use crate::engine::shared::{self, Arena};
 use crate::engine::storage::StorageFailure;

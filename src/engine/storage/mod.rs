@@ -1,11 +1,9 @@
 //! File I/O through the trait [`Storage`]: complete writes and reads, windows, and failures of one rank.
 
 pub(in crate::engine) mod behind;
-pub(in crate::engine) mod buffer;
 pub(in crate::engine) mod copy;
 pub(in crate::engine) mod direct;
 pub(in crate::engine) mod direct_read;
-pub(in crate::engine) mod pace;
 pub(in crate::engine) mod present;
 pub(in crate::engine) mod scratch;
 pub(in crate::engine) mod sieve;
@@ -21,7 +19,7 @@ use std::sync::Arc;
 
 use crate::access::{BufferLayout, Extents, Sink, Source, WriteAccess};
 use crate::engine::policy::LARGE_OF_FEW;
-use crate::engine::storage::buffer::PieceOfWindow;
+use crate::engine::storage::window_queue::PieceOfWindow;
 use crate::error::Error;
 use crate::topology::Rank;
 

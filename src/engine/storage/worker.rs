@@ -9,10 +9,9 @@ use std::time::{Duration, Instant};
 use crossbeam_channel::{Receiver, Select, Sender, TryRecvError, unbounded};
 
 use crate::drivers::Window;
-use crate::engine::policy::MOST_WRITERS;
-use crate::engine::storage::buffer::WindowBuffer;
-use crate::engine::storage::pace::Pace;
+use crate::engine::policy::{MOST_WRITERS, SLOW_FILE, SLOW_WRITE};
 use crate::engine::storage::sieve::Sieve;
+use crate::engine::storage::window_queue::WindowBuffer;
 use crate::engine::storage::{Storage, StorageFailure, block_size_signal, guarded};
 use crate::fabric::Idle;
 
@@ -260,6 +259,45 @@ fn perform(storage: &dyn Storage, job: WindowJob, failed: bool, begin: Instant) 
     buffer.pieces.clear();
     let (took, busy) = Default::default();
     WindowDone { task, buffer, number, bytes, took, busy, begin, failure: outcome.err() }
+}
+
+/// Measures calls on a file of the calling thread, and finds out whether the file is slow: whether the calls wait for
+/// something other than a core or a copy.
+pub struct Pace {
+    begin: Instant,
+    sleeps: std::ffi::c_long,
+}
+
+impl Pace {
+    /// Begins to measure.
+    pub fn begin() -> Self {
+        Self { begin: Instant::now(), sleeps: sleeps() }
+    }
+
+    /// Returns the begin of the calls.
+    pub fn since(&self) -> Instant {
+        self.begin
+    }
+
+    /// Ends the calls, which moved windows of `bytes` bytes in all. Returns their time, and true if the file is slow: the
+    /// thread has slept, and not only lost its core.
+    pub fn end(self, bytes: u64) -> (Duration, bool) {
+        let took = self.begin.elapsed();
+        let is_long = took > SLOW_WRITE && took.as_nanos() > u128::from(bytes) * u128::from(SLOW_FILE);
+        (took, is_long && sleeps() > self.sleeps)
+    }
+}
+
+/// Returns how often the calling thread has waited for something other than a core; 0 if the system does not count.
+#[cfg(target_os = "linux")]
+fn sleeps() -> std::ffi::c_long {
+    use nix::sys::resource::{UsageWho, getrusage};
+    getrusage(UsageWho::RUSAGE_THREAD).map_or(0, |usage| usage.voluntary_context_switches())
+}
+
+#[cfg(not(target_os = "linux"))]
+fn sleeps() -> std::ffi::c_long {
+    0
 }
 
 #[cfg(all(test, target_os = "linux"))]

@@ -43,7 +43,7 @@ use crate::engine::storage::behind::limits::BehindLimits;
 use crate::engine::storage::behind::queue::{Found, LeftBytes, LeftQueue, MOST_AT_ONCE, PIECE, copy};
 use crate::engine::storage::behind::ranges::CallRanges;
 use crate::engine::storage::behind::speed::FileSpeed;
-use crate::engine::storage::pace::Pace;
+use crate::engine::storage::worker::Pace;
 use crate::engine::storage::worker::{leave_to_program, lower_priority};
 use crate::engine::storage::{OpenStorage, Storage, StorageFailure, without_size_signal};
 use crate::error::{Error, Result};
