@@ -182,8 +182,4 @@ impl Storage for Nowhere {
     fn sync(&self) -> io::Result<()> {
         Ok(())
     }
-
-    fn settle(&self) -> io::Result<()> {
-        Ok(())
-    }
 }

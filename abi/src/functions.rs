@@ -1,4 +1,4 @@
-//! Declares the MPI functions that this project calls.
+//! Declares the MPI functions that the libraries call. A program declares others by [`mpi_functions!`].
 
 use std::ffi::{c_char, c_int, c_void};
 
@@ -48,17 +48,11 @@ mpi_functions! {
     fn MPI_Comm_get_attr(comm: MPI_Comm, key: c_int, value: *mut c_void, found: *mut c_int);
     fn MPI_Comm_get_errhandler(comm: MPI_Comm, handler: *mut MPI_Errhandler);
     fn MPI_Comm_rank(comm: MPI_Comm, rank: *mut c_int);
-    fn MPI_Comm_remote_size(comm: MPI_Comm, size: *mut c_int);
     fn MPI_Comm_set_attr(comm: MPI_Comm, key: c_int, value: *mut c_void);
     fn MPI_Comm_set_errhandler(comm: MPI_Comm, handler: MPI_Errhandler);
     fn MPI_Comm_size(comm: MPI_Comm, size: *mut c_int);
-    fn MPI_Comm_split(comm: MPI_Comm, colour: c_int, key: c_int, new: *mut MPI_Comm);
     fn MPI_Comm_test_inter(comm: MPI_Comm, flag: *mut c_int);
     fn MPI_Errhandler_free(handler: *mut MPI_Errhandler);
-    fn MPI_Intercomm_create(
-        local: MPI_Comm, leader: c_int, peers: MPI_Comm, remote: c_int, tag: c_int, new: *mut MPI_Comm,
-    );
-    fn MPI_Intercomm_merge(comm: MPI_Comm, high: c_int, new: *mut MPI_Comm);
 }
 
 // Messages.
@@ -94,10 +88,6 @@ mpi_functions! {
 
 // Collective calls.
 mpi_functions! {
-    fn MPI_Allgatherv(
-        from: *const c_void, count: c_int, of: MPI_Datatype, to: *mut c_void, counts: *const c_int,
-        places: *const c_int, into: MPI_Datatype, comm: MPI_Comm,
-    );
     fn MPI_Iallreduce(
         from: *const c_void, to: *mut c_void, count: c_int, of: MPI_Datatype, op: MPI_Op, comm: MPI_Comm,
         request: *mut MPI_Request,
@@ -105,27 +95,13 @@ mpi_functions! {
     fn MPI_Allreduce(
         from: *const c_void, to: *mut c_void, count: c_int, datatype: MPI_Datatype, op: MPI_Op, comm: MPI_Comm,
     );
-    fn MPI_Barrier(comm: MPI_Comm);
-    fn MPI_Bcast(buffer: *mut c_void, count: c_int, datatype: MPI_Datatype, root: c_int, comm: MPI_Comm);
     fn MPI_Gather(
         from: *const c_void, count: c_int, of: MPI_Datatype, to: *mut c_void, each: c_int, into: MPI_Datatype,
         root: c_int, comm: MPI_Comm,
     );
-    fn MPI_Gatherv(
-        from: *const c_void, count: c_int, of: MPI_Datatype, to: *mut c_void, counts: *const c_int,
-        places: *const c_int, into: MPI_Datatype, root: c_int, comm: MPI_Comm,
-    );
     fn MPI_Reduce(
         from: *const c_void, to: *mut c_void, count: c_int, datatype: MPI_Datatype, op: MPI_Op, root: c_int,
         comm: MPI_Comm,
-    );
-    fn MPI_Scatter(
-        from: *const c_void, each: c_int, of: MPI_Datatype, to: *mut c_void, count: c_int, into: MPI_Datatype,
-        root: c_int, comm: MPI_Comm,
-    );
-    fn MPI_Scatterv(
-        from: *const c_void, counts: *const c_int, places: *const c_int, of: MPI_Datatype, to: *mut c_void,
-        count: c_int, into: MPI_Datatype, root: c_int, comm: MPI_Comm,
     );
 }
 

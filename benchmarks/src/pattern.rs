@@ -2,7 +2,7 @@
 
 use std::fs::File;
 
-use tributary::access::{BufferLayout, Extents, pieces::pieces};
+use tributary::access::{BufferLayout, Extents, walk::pieces};
 
 use crate::closed_form::{ClosedForm, Division};
 use crate::error::PatternError;

@@ -6,13 +6,11 @@
 //! ahead from 2 MiB on; Lustre 2.17 makes buffered writes of 2 MiB and more direct by itself.
 
 use std::cell::RefCell;
-use std::ffi::CStr;
 use std::io::{self, IoSlice};
-use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{LazyLock, OnceLock};
 
-use crate::storage::{Identity, Storage, StripeRequest};
+use crate::storage::{FileControl, Storage};
 
 /// Minimum size of a write that goes past the cache, in bytes; the module's comment says why.
 pub(crate) const DIRECT_FROM: u64 = 4 << 20;
@@ -50,7 +48,7 @@ impl DirectWrites {
         if self.is_refused.load(Ordering::Relaxed) {
             return None;
         }
-        self.opened.get_or_init(|| self.file.open_direct().ok()).as_deref()
+        self.opened.get_or_init(|| self.file.control().open_direct().ok()).as_deref()
     }
 
     /// Splits a write of `len` bytes at `offset`: returns the number of bytes before the first page, and the number
@@ -145,44 +143,8 @@ impl Storage for DirectWrites {
         self.file.sync()
     }
 
-    fn settle(&self) -> io::Result<()> {
-        self.file.settle()
-    }
-
-    fn see_other_hosts(&self) -> io::Result<()> {
-        self.file.see_other_hosts()
-    }
-
-    fn identity(&self) -> io::Result<Option<Identity>> {
-        self.file.identity()
-    }
-
-    fn preferred_size(&self) -> io::Result<u64> {
-        self.file.preferred_size()
-    }
-
-    fn attribute(&self, name: &CStr) -> io::Result<Vec<u8>> {
-        self.file.attribute(name)
-    }
-
-    fn set_stripes(&self, request: &StripeRequest) -> io::Result<()> {
-        self.file.set_stripes(request)
-    }
-
-    fn lock_for_group(&self, group: u32, taken: bool) -> io::Result<()> {
-        self.file.lock_for_group(group, taken)
-    }
-
-    fn hold(&self, number: u64, range: Range<u64>) -> io::Result<()> {
-        self.file.hold(number, range)
-    }
-
-    fn is_held(&self, range: Range<u64>) -> io::Result<bool> {
-        self.file.is_held(range)
-    }
-
-    fn advise_gpfs(&self, advice: &mut [u8]) -> io::Result<()> {
-        self.file.advise_gpfs(advice)
+    fn control(&self) -> &dyn FileControl {
+        self.file.control()
     }
 }
 
@@ -206,11 +168,6 @@ mod tests {
     struct DirectFile(Recorded);
 
     impl Storage for Recorded {
-        fn open_direct(&self) -> io::Result<Box<dyn Storage>> {
-            let file = self.file.try_clone()?.into();
-            Ok(Box::new(DirectFile(Self { file, refused: self.refused, direct: self.direct.clone() })))
-        }
-
         fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<usize> {
             Storage::write_at(&self.file, bytes, offset)
         }
@@ -235,8 +192,15 @@ mod tests {
             self.file.sync()
         }
 
-        fn settle(&self) -> io::Result<()> {
-            self.file.settle()
+        fn control(&self) -> &dyn FileControl {
+            self
+        }
+    }
+
+    impl FileControl for Recorded {
+        fn open_direct(&self) -> io::Result<Box<dyn Storage>> {
+            let file = self.file.try_clone()?.into();
+            Ok(Box::new(DirectFile(Self { file, refused: self.refused, direct: self.direct.clone() })))
         }
     }
 
@@ -266,10 +230,6 @@ mod tests {
 
         fn sync(&self) -> io::Result<()> {
             self.0.sync()
-        }
-
-        fn settle(&self) -> io::Result<()> {
-            self.0.settle()
         }
     }
 

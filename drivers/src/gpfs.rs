@@ -65,13 +65,13 @@ impl Driver for Gpfs {
     /// Announces that this node accesses the range for writing, so that the node gets the lock of the whole range at
     /// once.
     fn will_write(&self, file: &dyn Storage, range: Extent) -> io::Result<()> {
-        file.advise_gpfs(&mut advice(ACCESS_RANGE, range))
+        file.control().advise_gpfs(&mut advice(ACCESS_RANGE, range))
     }
 
     /// Announces that this node no longer accesses the range, so that its bytes go to the servers.
     fn has_written(&self, file: &dyn Storage, range: Extent) {
         // A hint: without it GPFS does the same later.
-        let _ = file.advise_gpfs(&mut advice(FREE_RANGE, range));
+        let _ = file.control().advise_gpfs(&mut advice(FREE_RANGE, range));
     }
 
     /// Returns the block size, in bytes.

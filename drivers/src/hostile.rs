@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use crate::lustre;
-use crate::storage::{FileSystem, Identity, Mode, OpenStorage, Storage, StripeRequest};
+use crate::storage::{FileControl, FileSystem, Identity, Mode, OpenStorage, Storage, StripeRequest};
 use crate::system::SystemFiles;
 
 /// A fault of a file. Offsets are in the file; a write that begins before the offset is cut there, as the operating
@@ -315,19 +315,25 @@ impl Storage for HostileFile {
         self.file.sync()
     }
 
+    fn control(&self) -> &dyn FileControl {
+        self
+    }
+}
+
+impl FileControl for HostileFile {
     fn settle(&self) -> io::Result<()> {
         match *self.state.fault.lock().unwrap() {
             Fault::Close(errno) => Err(io::Error::from_raw_os_error(errno)),
-            _ => self.file.settle(),
+            _ => self.file.control().settle(),
         }
     }
 
     fn identity(&self) -> io::Result<Option<Identity>> {
-        self.file.identity()
+        self.file.control().identity()
     }
 
     fn preferred_size(&self) -> io::Result<u64> {
-        self.file.preferred_size()
+        self.file.control().preferred_size()
     }
 
     fn attribute(&self, name: &CStr) -> io::Result<Vec<u8>> {
@@ -344,15 +350,15 @@ impl Storage for HostileFile {
     }
 
     fn open_direct(&self) -> io::Result<Box<dyn Storage>> {
-        Ok(Hostile(self.state.clone()).handle(self.file.open_direct()?, true))
+        Ok(Hostile(self.state.clone()).handle(self.file.control().open_direct()?, true))
     }
 
     fn hold(&self, number: u64, range: Range<u64>) -> io::Result<()> {
-        self.file.hold(number, range)
+        self.file.control().hold(number, range)
     }
 
     fn is_held(&self, range: Range<u64>) -> io::Result<bool> {
-        self.file.is_held(range)
+        self.file.control().is_held(range)
     }
 
     fn lock_for_group(&self, _: u32, taken: bool) -> io::Result<()> {

@@ -35,7 +35,7 @@
 //! | [`domains`] | [`Domains`], [`Window`]: the parts of the file that each aggregator owns, and its windows |
 //! | [`placement`] | which ranks are aggregators |
 //! | `hints` | [`DriverHints`]: the hints for a driver |
-//! | `storage` | [`Storage`], [`OpenStorage`]: a file; creates and opens files |
+//! | `storage` | [`Storage`], [`FileControl`], [`OpenStorage`]: the bytes of a file; its locks, advice and the like; creates and opens files |
 //! | `system` | [`SystemFiles`]: files of the operating system |
 //! | `mounts` | the type of a mount that `statfs` does not tell |
 //! | `direct` | [`DirectWrites`]: large writes that bypass the page cache |
@@ -67,7 +67,7 @@ pub use domains::{Domains, Window};
 pub use driver::{Driver, Layout, Written};
 pub use hints::{DriverHints, Placement, USUAL_WINDOW};
 pub use registry::{DriverName, create, detect, detect_on, driver, driver_on, lay_out};
-pub use storage::{FileSystem, Identity, Mode, OpenStorage, Storage, StripeRequest};
+pub use storage::{FileControl, FileSystem, Identity, Mode, OpenStorage, Storage, StripeRequest};
 pub use system::SystemFiles;
 pub use tributary_base::{Error, Extent, Node, Rank, Result, Topology, error, topology};
 

@@ -87,12 +87,12 @@ impl Driver for Lustre {
 
     /// Takes the file's group lock, so that aggregators do not take each other's locks away.
     fn will_write(&self, file: &dyn Storage, _: Extent) -> io::Result<()> {
-        file.lock_for_group(GROUP, true)
+        file.control().lock_for_group(GROUP, true)
     }
 
     fn has_written(&self, file: &dyn Storage, _: Extent) {
         // Closing the file releases the lock too; nothing else can be done about an error.
-        let _ = file.lock_for_group(GROUP, false);
+        let _ = file.control().lock_for_group(GROUP, false);
     }
 
     /// Gives stripes to aggregators in turn. A large dense write whose windows go past the cache of the clients is
@@ -143,10 +143,10 @@ fn create_striped(files: &dyn OpenStorage, path: &Path, hints: &DriverHints) -> 
         Err(cause) if there_already(&cause) => return Ok(()),
         made => made.map_err(|cause| Error::io(0, "open", path, None, &cause))?,
     };
-    let striped = match file.set_stripes(&request) {
+    let striped = match file.control().set_stripes(&request) {
         // A Lustre before 2.13, or with fewer servers than the hints ask for.
         Err(cause) if hints.overstriping_ratio > 1 && !there_already(&cause) => {
-            file.set_stripes(&self::request(&DriverHints { overstriping_ratio: 1, ..hints.clone() })?)
+            file.control().set_stripes(&self::request(&DriverHints { overstriping_ratio: 1, ..hints.clone() })?)
         }
         striped => striped,
     };
@@ -172,7 +172,7 @@ fn request(hints: &DriverHints) -> Result<StripeRequest> {
 /// Returns the stripes of the file; None, and a warning in the log, if the file has no layout that can be used.
 fn told(file: &dyn Storage, path: &Path) -> Option<Stripes> {
     let path = path.display();
-    match file.attribute(ATTRIBUTE) {
+    match file.control().attribute(ATTRIBUTE) {
         Err(cause) => {
             tracing::warn!(%path, %cause, "the stripes of the file cannot be read; stripes of 1 MiB are assumed");
             None
@@ -229,7 +229,7 @@ mod tests {
         let (path, files) = (dir.path().join("new"), Hostile::lustre(Fault::None));
         let hints = DriverHints { start_iodevice: Some(7), ..DriverHints::default() };
         let file = create(&files, &path, &hints).unwrap();
-        assert_eq!(file.attribute(ATTRIBUTE).unwrap(), lov::request(None, None, Some(7)).0);
+        assert_eq!(file.control().attribute(ATTRIBUTE).unwrap(), lov::request(None, None, Some(7)).0);
         lay_out(&Hostile::new(Fault::Stripes(libc::EIO)), &dir.path().join("elsewhere"), &hints).unwrap();
         assert!(!dir.path().join("elsewhere").exists());
     }
@@ -253,7 +253,7 @@ mod tests {
         ] {
             let (path, files) = (dir.path().join(format!("{hints:?}")), Hostile::lustre(Fault::None));
             let file = create(&files, &path, &hints).unwrap();
-            assert_eq!(file.attribute(ATTRIBUTE).unwrap(), due.0, "{hints:?}");
+            assert_eq!(file.control().attribute(ATTRIBUTE).unwrap(), due.0, "{hints:?}");
         }
     }
 

@@ -1,5 +1,5 @@
-//! The trait of a shared file. Drivers and engine open files only through this trait, so that tests can replace the
-//! storage by one that fails.
+//! The traits of a shared file: [`Storage`] moves its bytes, [`FileControl`] does all else, [`OpenStorage`] opens it. Drivers
+//! and engine reach files only through them, so that tests can replace the storage by one that fails.
 
 use std::ffi::CStr;
 use std::io::{self, IoSlice};
@@ -72,7 +72,7 @@ impl FileSystem {
         Self::OF_ONE_MACHINE.contains(&self.magic)
     }
 
-    /// Returns true if all hosts see the locks that a host takes on parts of a file ([`Storage::hold`]): on file systems
+    /// Returns true if all hosts see the locks that a host takes on parts of a file ([`FileControl::hold`]): on file systems
     /// of one machine, Lustre (mounted with `flock`, its default) and GPFS. Elsewhere a lock may hold on one host only.
     pub fn shares_locks(&self) -> bool {
         self.is_of_one_machine() || Self::SIZE_BY_LOCKS.contains(&self.magic)
@@ -100,9 +100,9 @@ pub type Identity = [u64; 3];
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StripeRequest(pub(crate) Vec<u8>);
 
-/// An open file. Any thread may call it.
+/// An open file: moves its bytes. Any thread may call it.
 ///
-/// Functions that only some file systems have are unsupported by default, so another implementation need not provide them.
+/// What only some file systems can do is in [`FileControl`].
 pub trait Storage: Send + Sync {
     /// Writes some of `bytes` at `offset`, like pwrite(2), and returns their number.
     ///
@@ -117,20 +117,6 @@ pub trait Storage: Send + Sync {
     /// The system's error.
     fn write_parts_at(&self, parts: &[IoSlice<'_>], offset: u64) -> io::Result<usize> {
         parts.first().map_or(Ok(0), |first| self.write_at(first, offset))
-    }
-
-    /// Returns the storage for a write of `range` that must be in the file when it returns, because others may write a part
-    /// of it as soon as the call is over. Default: `None`, which means this storage.
-    ///
-    /// # Errors
-    /// Earlier writes of the range cannot be waited for.
-    fn at_once(&self, _range: Range<u64>) -> io::Result<Option<&dyn Storage>> {
-        Ok(None)
-    }
-
-    /// Returns true if a write of `len` bytes would return before they are in the file, without waiting. Default: false.
-    fn writes_later(&self, _len: u64) -> bool {
-        false
     }
 
     /// Reads some bytes at `offset`, like pread(2), and returns their number; 0 at the end of the file.
@@ -151,15 +137,6 @@ pub trait Storage: Send + Sync {
     /// The system's error.
     fn size(&self) -> io::Result<u64>;
 
-    /// Returns the size that the file has when all bytes are in it that were written through this handle, or by other ranks
-    /// in collective calls; this handle may write some of them later. Default: [`Storage::size`].
-    ///
-    /// # Errors
-    /// The system's error.
-    fn end(&self) -> io::Result<u64> {
-        self.size()
-    }
-
     /// Sets the size of the file to `len` bytes, like ftruncate(2): truncates it, or extends it with zeros.
     ///
     /// # Errors
@@ -172,11 +149,25 @@ pub trait Storage: Send + Sync {
     /// The system's error.
     fn sync(&self) -> io::Result<()>;
 
+    /// Returns the other calls on the file. Default: a control that can do nothing; its calls have their defaults.
+    fn control(&self) -> &dyn FileControl {
+        &NoControl
+    }
+}
+
+/// What a file can do besides moving bytes ([`Storage::control`]). Any thread may call it.
+///
+/// Every function has a default, as most file systems have only some of them: another implementation needs to provide
+/// only what it can do.
+pub trait FileControl {
     /// Returns errors that the file system reports only at close, such as a full disk or an exceeded quota (NFS, Lustre).
+    /// Does nothing by default.
     ///
     /// # Errors
     /// The system's error.
-    fn settle(&self) -> io::Result<()>;
+    fn settle(&self) -> io::Result<()> {
+        Ok(())
+    }
 
     /// Makes this handle see what other hosts have written, where each host caches by itself and opening the file
     /// does not suffice: the file's size, of which a host may keep an old value for a second, and bytes in the cache.
@@ -186,6 +177,69 @@ pub trait Storage: Send + Sync {
     /// The system's error.
     fn see_other_hosts(&self) -> io::Result<()> {
         Ok(())
+    }
+
+    /// Returns the storage for a write of `range` that must be in the file when it returns, because others may write a part
+    /// of it as soon as the call is over. Default: `None`, which means this storage.
+    ///
+    /// # Errors
+    /// Earlier writes of the range cannot be waited for.
+    fn at_once(&self, _range: Range<u64>) -> io::Result<Option<&dyn Storage>> {
+        Ok(None)
+    }
+
+    /// Returns true if a write of `len` bytes would return before they are in the file, without waiting. Default: false.
+    fn writes_later(&self, _len: u64) -> bool {
+        false
+    }
+
+    /// Returns the size that the file has when all bytes are in it that were written through this handle, or by other ranks
+    /// in collective calls, if this handle may write some of them later. Default: `None`, which means [`Storage::size`].
+    ///
+    /// # Errors
+    /// The system's error.
+    fn end(&self) -> io::Result<Option<u64>> {
+        Ok(None)
+    }
+
+    /// Shows to all other handles of the file, on any host, that all bytes of this handle that are not in the file yet lie in
+    /// `range`; an empty range: that there are none. `number` is a number of this handle's own, below 2^31. It takes locks far
+    /// past all data (`F_OFD_SETLK`), which do not prevent any write or read.
+    ///
+    /// # Errors
+    /// The system's error, for example if another program has locked the whole file, or if this handle may not read;
+    /// [`io::ErrorKind::Unsupported`] by default.
+    fn hold(&self, _number: u64, _range: Range<u64>) -> io::Result<()> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    /// Returns true if another handle of the file may have bytes of `range` that are not in the file yet
+    /// ([`FileControl::hold`]).
+    ///
+    /// # Errors
+    /// The system's error; [`io::ErrorKind::Unsupported`] by default.
+    fn is_held(&self, _range: Range<u64>) -> io::Result<bool> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    /// Takes a lock on a range of bytes that excludes other locks, such as those of ROMIO's data sieving, or releases it
+    /// (`F_OFD_SETLKW`). Waits until no other process has a lock there.
+    ///
+    /// # Errors
+    /// The system's error, as not every file system has locks; [`io::ErrorKind::WouldBlock`] if this process has a lock there
+    /// by fcntl(2) or lockf(3); [`io::ErrorKind::Unsupported`] by default.
+    fn lock_range(&self, _range: Range<u64>, _taken: bool) -> io::Result<()> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    /// Takes Lustre's group lock on the whole file (`LL_IOC_GROUP_LOCK`), or releases it. Handles with the lock of
+    /// the same group read and write at the same time, and none of them asks for another lock; all other handles
+    /// wait.
+    ///
+    /// # Errors
+    /// The system's error; [`io::ErrorKind::Unsupported`] by default.
+    fn lock_for_group(&self, _group: u32, _taken: bool) -> io::Result<()> {
+        Err(io::ErrorKind::Unsupported.into())
     }
 
     /// Returns numbers that tell the file from all others on file systems of one machine, whatever the machine;
@@ -205,6 +259,14 @@ pub trait Storage: Send + Sync {
         Ok(0)
     }
 
+    /// Opens the same file for writes that bypass the page cache (`O_DIRECT`): whole pages of the file, from whole pages of memory.
+    ///
+    /// # Errors
+    /// The system's error, as not every file system has such writes; [`io::ErrorKind::Unsupported`] by default.
+    fn open_direct(&self) -> io::Result<Box<dyn Storage>> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
     /// Returns the value of an extended attribute of the file.
     ///
     /// # Errors
@@ -222,54 +284,6 @@ pub trait Storage: Send + Sync {
         Err(io::ErrorKind::Unsupported.into())
     }
 
-    /// Opens the same file for writes that bypass the page cache (`O_DIRECT`): whole pages of the file, from whole pages of memory.
-    ///
-    /// # Errors
-    /// The system's error, as not every file system has such writes; [`io::ErrorKind::Unsupported`] by default.
-    fn open_direct(&self) -> io::Result<Box<dyn Storage>> {
-        Err(io::ErrorKind::Unsupported.into())
-    }
-
-    /// Takes Lustre's group lock on the whole file (`LL_IOC_GROUP_LOCK`), or releases it. Handles with the lock of
-    /// the same group read and write at the same time, and none of them asks for another lock; all other handles
-    /// wait.
-    ///
-    /// # Errors
-    /// The system's error; [`io::ErrorKind::Unsupported`] by default.
-    fn lock_for_group(&self, _group: u32, _taken: bool) -> io::Result<()> {
-        Err(io::ErrorKind::Unsupported.into())
-    }
-
-    /// Takes a lock on a range of bytes that excludes other locks, such as those of ROMIO's data sieving, or releases it
-    /// (`F_OFD_SETLKW`). Waits until no other process has a lock there.
-    ///
-    /// # Errors
-    /// The system's error, as not every file system has locks; [`io::ErrorKind::WouldBlock`] if this process has a lock there
-    /// by fcntl(2) or lockf(3); [`io::ErrorKind::Unsupported`] by default.
-    fn lock_range(&self, _range: Range<u64>, _taken: bool) -> io::Result<()> {
-        Err(io::ErrorKind::Unsupported.into())
-    }
-
-    /// Shows to all other handles of the file, on any host, that all bytes of this handle that are not in the file yet lie in
-    /// `range`; an empty range: that there are none. `number` is a number of this handle's own, below 2^31. It takes locks far
-    /// behind all data (`F_OFD_SETLK`), which do not prevent any write or read.
-    ///
-    /// # Errors
-    /// The system's error, for example if another program has locked the whole file, or if this handle may not read;
-    /// [`io::ErrorKind::Unsupported`] by default.
-    fn hold(&self, _number: u64, _range: Range<u64>) -> io::Result<()> {
-        Err(io::ErrorKind::Unsupported.into())
-    }
-
-    /// Returns true if another handle of the file may have bytes of `range` that are not in the file yet
-    /// ([`Storage::hold`]).
-    ///
-    /// # Errors
-    /// The system's error; [`io::ErrorKind::Unsupported`] by default.
-    fn is_held(&self, _range: Range<u64>) -> io::Result<bool> {
-        Err(io::ErrorKind::Unsupported.into())
-    }
-
     /// Passes GPFS one of its hints on a file (`gpfs_fcntl`).
     ///
     /// # Errors
@@ -278,6 +292,11 @@ pub trait Storage: Send + Sync {
         Err(io::ErrorKind::Unsupported.into())
     }
 }
+
+/// The control of a storage that has none.
+struct NoControl;
+
+impl FileControl for NoControl {}
 
 /// Creates and opens files. One rank creates a file; then each rank that does I/O opens it once.
 pub trait OpenStorage: Send + Sync {
@@ -293,7 +312,7 @@ pub trait OpenStorage: Send + Sync {
     /// The system's error.
     fn create(&self, path: &Path) -> io::Result<Box<dyn Storage>>;
 
-    /// Creates a file on Lustre without stripes; [`Storage::set_stripes`] sets them.
+    /// Creates a file on Lustre without stripes; [`FileControl::set_stripes`] sets them.
     ///
     /// # Errors
     /// [`io::ErrorKind::AlreadyExists`] if the file exists; the system's error; [`io::ErrorKind::Unsupported`] by default.

@@ -18,7 +18,7 @@ use std::path::Path;
 use std::sync::{LazyLock, OnceLock};
 
 use crate::mounts::is_daos;
-use crate::storage::{FileSystem, Identity, Mode, OpenStorage, Storage, StripeRequest};
+use crate::storage::{FileControl, FileSystem, Identity, Mode, OpenStorage, Storage, StripeRequest};
 
 /// Maximum size of an extended attribute on Linux, in bytes.
 const LONGEST: usize = 1 << 16;
@@ -39,7 +39,7 @@ nix::ioctl_write_ptr_bad!(set_stripe, nix::request_code_write!(b'f', 154, size_o
 nix::ioctl_write_int_bad!(lock_group, nix::request_code_write!(b'f', 158, size_of::<libc::c_long>()));
 nix::ioctl_write_int_bad!(unlock_group, nix::request_code_write!(b'f', 159, size_of::<libc::c_long>()));
 
-/// The bytes that stand for those of a file in [`Storage::hold`], one for each: no file has data there.
+/// The bytes that stand for those of a file in [`FileControl::hold`], one for each: no file has data there.
 #[cfg(target_os = "linux")]
 const HELD: Range<u64> = 1 << 62..NUMBERS.start;
 
@@ -278,6 +278,12 @@ impl Storage for SystemFile {
         self.sync_data()
     }
 
+    fn control(&self) -> &dyn FileControl {
+        self
+    }
+}
+
+impl FileControl for SystemFile {
     /// Syncs a file on NFS: that does what closing does there (it sends the bytes to the server, which stores them). Else
     /// closes a duplicate of the descriptor: close(2) reports errors of every descriptor, and this result is not lost.
     /// But it drops all locks that fcntl(2) has given this process on the file, also to ROMIO in another thread. If the
@@ -430,25 +436,27 @@ mod tests {
         let file = tempfile::NamedTempFile::new().unwrap();
         let [one, other, reads_only] =
             [Mode::Update, Mode::Update, Mode::Read].map(|mode| SystemFiles.open(file.path(), mode).unwrap());
-        one.hold(0, 100..200).unwrap();
-        assert!(!one.is_held(0..u64::MAX).unwrap(), "its own");
+        one.control().hold(0, 100..200).unwrap();
+        assert!(!one.control().is_held(0..u64::MAX).unwrap(), "its own");
         for (range, held) in
             [(0..100, false), (0..101, true), (199..u64::MAX, true), (200..300, false), (150..150, false)]
         {
-            assert_eq!(other.is_held(range.clone()).unwrap(), held, "{range:?}");
+            assert_eq!(other.control().is_held(range.clone()).unwrap(), held, "{range:?}");
         }
-        other.hold(1, 150..u64::MAX).unwrap();
-        assert!(one.is_held(u64::MAX - 1..u64::MAX).unwrap() && reads_only.is_held(120..130).unwrap());
-        one.hold(0, 150..160).unwrap();
-        assert!(!reads_only.is_held(0..150).unwrap(), "it holds less");
-        other.hold(1, 0..0).unwrap();
-        assert!(!one.is_held(0..u64::MAX).unwrap() && !other.is_held(160..u64::MAX).unwrap());
-        assert!(reads_only.hold(2, 1..2).is_err(), "a handle that does not write");
+        other.control().hold(1, 150..u64::MAX).unwrap();
+        assert!(
+            one.control().is_held(u64::MAX - 1..u64::MAX).unwrap() && reads_only.control().is_held(120..130).unwrap()
+        );
+        one.control().hold(0, 150..160).unwrap();
+        assert!(!reads_only.control().is_held(0..150).unwrap(), "it holds less");
+        other.control().hold(1, 0..0).unwrap();
+        assert!(!one.control().is_held(0..u64::MAX).unwrap() && !other.control().is_held(160..u64::MAX).unwrap());
+        assert!(reads_only.control().hold(2, 1..2).is_err(), "a handle that does not write");
         drop(one);
-        assert!(!other.is_held(0..u64::MAX).unwrap(), "it is closed");
+        assert!(!other.control().is_held(0..u64::MAX).unwrap(), "it is closed");
         let (whole, all) = (File::open(file.path()).unwrap(), 0..(1 << 63) - 1);
         lock(&whole, all, libc::F_RDLCK).unwrap();
-        assert_eq!(other.hold(1, 0..1).unwrap_err().kind(), io::ErrorKind::WouldBlock);
-        assert!(!other.is_held(0..u64::MAX).unwrap(), "nobody holds bytes");
+        assert_eq!(other.control().hold(1, 0..1).unwrap_err().kind(), io::ErrorKind::WouldBlock);
+        assert!(!other.control().is_held(0..u64::MAX).unwrap(), "nobody holds bytes");
     }
 }

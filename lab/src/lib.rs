@@ -8,6 +8,7 @@
 //! | [`sim`] | the simulator: times of schedules on another machine |
 //! | [`machines`] | its machine files |
 //! | [`advice`] | the hints that a write would gain by |
+//! | [`mpi`] | MPI's own collectives; both groups of an inter-communicator as one endpoint |
 //! | [`collectives`] | the collective algorithms of the papers |
 //! | [`forecast`] | kernels and whole collective writes as workloads of the simulator |
 //! | [`timing`] | times of the schedules of all ranks in the one-port model |
@@ -20,6 +21,7 @@ pub mod collectives;
 pub mod forecast;
 pub mod hsumma;
 pub mod machines;
+pub mod mpi;
 pub mod papers;
 pub mod sim;
 pub mod timing;

@@ -167,7 +167,7 @@ fn without_overlap(pieces: Vec<QueuedPiece>) -> Vec<QueuedPiece> {
 mod tests {
     use super::*;
     use proptest::prelude::*;
-    use tributary::access::pieces::pieces;
+    use tributary::access::walk::pieces;
 
     proptest! {
         /// Writing the requests in their order gives the same file as writing the queue's result.

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 
 use super::extent::Extent;
+use super::extents::{Base, ListNode, NodeGroup};
 use super::extents::{Extents, check_end, repeated};
-use super::node::{Base, ListNode, NodeGroup};
 use super::packed::{Packed, Summary};
 use crate::error::Result;
 

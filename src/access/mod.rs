@@ -4,8 +4,7 @@
 //! | module | holds |
 //! |---|---|
 //! | [`extent`] | one (offset, length) |
-//! | [`extents`] | sequences of extents; regular parts are runs in O(dimensions) memory |
-//! | `node` | a part of such a sequence: a base repeated along strided levels |
+//! | [`extents`] | sequences of extents, as nodes: a base repeated along strided levels, in O(dimensions) memory |
 //! | `groups` | sequences built from others |
 //! | `shapes` | subarrays and block-cyclic distributions |
 //! | `shifted` | whether a sequence is another one shifted by some bytes |
@@ -15,17 +14,14 @@
 //! | [`pairs`] | the codec of `packed`: varints and back-references over pairs of integers |
 //! | [`view`] | a file view: a tile of extents repeated from a displacement on |
 //! | `memory` | the caller's memory; only pieces of it are accessed |
-//! | [`pieces`] | the pieces of an access: contiguous in the file and in memory |
 //! | [`sublists`] | a sequence as runs and slices of lists |
-//! | [`walk`] | the pieces of an access, by sublists and in steps |
+//! | [`walk`] | the pieces of an access: contiguous in the file and in memory; by sublists and in steps |
 
 pub mod extents;
 mod groups;
 mod memory;
-mod node;
 pub mod packed;
 pub mod pairs;
-pub mod pieces;
 mod plain;
 mod shapes;
 mod shifted;
@@ -38,7 +34,6 @@ pub mod walk;
 pub use extents::Extents;
 pub use memory::{Sink, Source, WriteAccess};
 pub use packed::{Packed, PackedCursor, Packer};
-pub use pieces::{BufferLayout, Piece};
 pub use tributary_base::extent::{self, Extent};
 pub use view::FileView;
-pub use walk::Walk;
+pub use walk::{BufferLayout, Piece, Walk};

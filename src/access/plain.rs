@@ -7,8 +7,8 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 
 use super::extent::Extent;
+use super::extents::{Base, ListNode};
 use super::extents::{Extents, check_end};
-use super::node::{Base, ListNode};
 use super::packed::Summary;
 use crate::error::{Error, Result};
 

@@ -2,7 +2,7 @@
 //! before, shifted towards the end of the file.
 
 use super::extents::Extents;
-use super::node::{Base, ListNode};
+use super::extents::{Base, ListNode};
 
 impl Extents {
     /// Returns the number of bytes by which every extent of this sequence is shifted against `before` (negative:

@@ -2,7 +2,7 @@
 
 use super::extent::Extent;
 use super::extents::Extents;
-use super::node::{Base, Level, ListNode};
+use super::extents::{Base, Level, ListNode};
 use super::packed::Packer;
 use crate::error::Result;
 

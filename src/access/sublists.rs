@@ -6,7 +6,7 @@ use std::cell::RefCell;
 
 use super::extent::Extent;
 use super::extents::Extents;
-use super::node::{Base, Level, ListNode, NodeGroup, Odometer};
+use super::extents::{Base, Level, ListNode, NodeGroup, Odometer};
 use super::packed::PackedIter;
 use super::plain::PlainIter;
 

@@ -28,7 +28,7 @@ use crate::engine::facts::{Amount, Facts};
 use crate::engine::file::{File, FileState};
 use crate::engine::policy::paths::{Rules, Way};
 use crate::engine::record::report::CallReport;
-use crate::engine::record::totals::CallTotals;
+use crate::engine::record::report::CallTotals;
 use crate::engine::staging::CallMemory;
 use crate::engine::storage::window_queue::Outcome;
 use crate::engine::watchdog::CallStage;

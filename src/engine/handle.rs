@@ -83,7 +83,7 @@ impl FileHandle {
         let open = || {
             let file = self.files.open(&setup.path, setup.mode).map_err(failure)?;
             if setup.hosts_cache_apart {
-                file.see_other_hosts().map_err(failure)?;
+                file.control().see_other_hosts().map_err(failure)?;
             }
             setup.is_the_same(file)
         };
@@ -121,7 +121,7 @@ impl FileHandle {
     /// An error of the file system that appears only now, such as a full disk or quota.
     pub fn close(&mut self, setup: &Setup) -> Result<()> {
         self.queue = None;
-        let settled = self.storage.take().map_or(Ok(()), |storage| storage.settle());
+        let settled = self.storage.take().map_or(Ok(()), |storage| storage.control().settle());
         if let Some(behind) = &self.behind {
             behind.close();
         }
@@ -326,6 +326,6 @@ impl Setup {
             return Ok(());
         }
         let failure = |cause| StorageFailure { operation: "close", offset: None, cause };
-        guarded("close", None, || storage.settle().map_err(failure))
+        guarded("close", None, || storage.control().settle().map_err(failure))
     }
 }

@@ -6,7 +6,7 @@
 
 use std::path::Path;
 
-use crate::access::pieces::pieces;
+use crate::access::walk::pieces;
 use crate::access::{BufferLayout, Extent, Extents, Piece, Sink, Source};
 use crate::device::Survey;
 use crate::engine::direction::Direction;

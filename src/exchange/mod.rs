@@ -9,6 +9,8 @@
 //! **A new kernel** is one file here that defines a `static` [`Kernel`], and its row in [`KERNELS`]. Hints, command line,
 //! validators and the suites on all fabrics read the row; `./generate` writes what is generated.
 
+use std::sync::Arc;
+
 use crate::schedule::{Action, Builder, OpId, Schedule, Span, Throttle};
 use crate::topology::Rank;
 
@@ -19,7 +21,6 @@ mod kernel;
 pub mod local;
 mod pairwise;
 mod rank_list;
-mod route;
 mod spread_out;
 pub mod two_layer;
 
@@ -28,7 +29,6 @@ pub use balanced::BALANCED;
 pub use kernel::{Kernel, SLIDING_LIMIT};
 pub use pairwise::PAIRWISE;
 pub use rank_list::RankList;
-pub use route::Route;
 
 /// The registry: all kernels, in the order of the documentation.
 pub static KERNELS: &[&Kernel] = &[
@@ -160,4 +160,40 @@ impl Exchange<'_> {
 
 fn receive(message: &Transfer<Rank>) -> (Action, Span) {
     (Action::Receive { from: message.peer }, message.span)
+}
+
+/// The kernel of a phase (metadata or data) with its throttle and its receivers: makes the schedule of each exchange of the
+/// phase. All fields but `rank` are equal on all ranks.
+#[derive(Debug, Clone)]
+pub struct Route {
+    /// Number of this rank.
+    pub rank: Rank,
+    /// Number of ranks.
+    pub ranks: usize,
+    /// Ranks of the receivers, ascending.
+    pub receivers: Arc<[Rank]>,
+    /// Order of ranks that the balanced kernel uses.
+    pub rank_list: RankList,
+    /// Kernel of the phase.
+    pub kernel: &'static Kernel,
+    /// Throttle of the kernel.
+    pub throttle: Throttle,
+}
+
+impl Route {
+    /// Returns this rank's schedule of one exchange; `sends` and `receives` are as in [`Exchange`].
+    pub fn schedule(&self, sends: &[Transfer<ReceiverIndex>], receives: &[Transfer<Rank>]) -> Schedule {
+        self.exchange(self.rank, sends, receives).schedule(self.kernel, self.throttle)
+    }
+
+    /// Returns an exchange of any rank; `sends` and `receives` are as in [`Exchange`].
+    pub fn exchange<'a>(
+        &'a self,
+        rank: Rank,
+        sends: &'a [Transfer<ReceiverIndex>],
+        receives: &'a [Transfer<Rank>],
+    ) -> Exchange<'a> {
+        let Self { ranks, receivers, rank_list, .. } = self;
+        Exchange { rank, ranks: *ranks, receivers, rank_list, sends, receives }
+    }
 }

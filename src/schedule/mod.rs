@@ -1,6 +1,6 @@
 //! Describes a communication pattern as data: the messages and copies of one rank, their order and their bytes.
 //!
-//! A [`Schedule`] is a DAG of one rank's operations. An executor runs it on a fabric, the validators check it, and the
+//! A [`Schedule`] is a DAG of one rank's operations. An executor runs it on a fabric, the validators (in `testing/`) check it, and the
 //! laboratory's simulator times it. Nothing here waits, communicates or allocates messages; all calls are local.
 //!
 //! | module | holds |
@@ -9,13 +9,11 @@
 //! | [`build`] | the builder: chains of operations under a throttle |
 //! | [`progress`] | which operations may start now; all executors use it |
 //! | `transpose` | the reverse of a schedule, which a collective read runs |
-//! | [`validate`] | checks: exactly-once delivery, no deadlock without buffering, outstanding messages |
 
 pub mod build;
 pub mod ir;
 pub mod progress;
 mod transpose;
-pub mod validate;
 
 pub use build::{Builder, Throttle, ThrottleMode};
 pub use ir::{Action, Buffer, Op, OpId, ReduceOp, Schedule, SendMode, Span};

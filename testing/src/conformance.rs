@@ -108,7 +108,7 @@ fn each_call(files: &dyn OpenStorage, path: &Path) {
     file.set_len(18).unwrap();
     assert_eq!(got(&*file, 10, 20), b"deXg\0\0\0\0", "set_len cuts, and extends with 0");
     file.sync().unwrap();
-    file.settle().unwrap();
+    file.control().settle().unwrap();
     drop(file);
     assert_eq!(got(&*files.open(path, Mode::Read).unwrap(), 10, 3), b"deX", "bytes stay when the file is closed");
     assert_eq!(files.create(path).unwrap().size().unwrap(), 18, "create leaves what is in a file");

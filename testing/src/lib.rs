@@ -17,6 +17,7 @@
 //! | [`layers`] | the order of crates and modules |
 //! | [`installed`], [`wheels`], [`foreign_hints`] | the C API, installed; other MPI libraries, and hints for them |
 //! | [`netcdf_tools`] | other projects' tools, which check NetCDF files |
+//! | [`validate`] | checks of the schedules of all ranks: exactly-once delivery, no deadlock without buffering |
 //! | [`watchdog`] | a time limit for tests that might hang; ranks as threads with one |
 //!
 //! `c/` has the sources in C that the tests of several bindings share. Code that only one test program needs is
@@ -45,5 +46,6 @@ pub mod settings;
 pub mod small;
 pub mod suite;
 pub mod trial;
+pub mod validate;
 pub mod watchdog;
 pub mod wheels;

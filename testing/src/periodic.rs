@@ -95,8 +95,4 @@ impl Storage for Periodic {
     fn sync(&self) -> io::Result<()> {
         Ok(())
     }
-
-    fn settle(&self) -> io::Result<()> {
-        Ok(())
-    }
 }

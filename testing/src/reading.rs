@@ -15,7 +15,7 @@ const UNTOUCHED: u8 = 0xa4;
 /// Opens a file such that this host sees its current contents, also if hosts cache by themselves and this host has
 /// read the file before.
 pub fn seen_anew(path: &Path) -> std::fs::File {
-    SystemFiles.open(path, Mode::Read).unwrap().see_other_hosts().unwrap();
+    SystemFiles.open(path, Mode::Read).unwrap().control().see_other_hosts().unwrap();
     std::fs::File::open(path).unwrap()
 }
 

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 
 use rand::{RngExt, SeedableRng, rngs::SmallRng};
-use tributary::drivers::{FileSystem, OpenStorage, Storage};
+use tributary::drivers::{FileControl, FileSystem, OpenStorage, Storage};
 use tributary::engine::Direction;
 use tributary::fabric::threads;
 use tributary::{BufferLayout, Endpoint, Error, Extent, Extents, File, Hints, Mode};
@@ -127,11 +127,6 @@ impl Storage for Handle {
         Ok(count)
     }
 
-    fn see_other_hosts(&self) -> io::Result<()> {
-        self.is_direct.store(self.client.file_system().writes_whole_pages(), Relaxed);
-        Ok(())
-    }
-
     fn size(&self) -> io::Result<u64> {
         Ok(self.client.cache.lock().unwrap().seen.len() as u64)
     }
@@ -157,8 +152,19 @@ impl Storage for Handle {
         Ok(())
     }
 
+    fn control(&self) -> &dyn FileControl {
+        self
+    }
+}
+
+impl FileControl for Handle {
     fn settle(&self) -> io::Result<()> {
         self.client.pass_on();
+        Ok(())
+    }
+
+    fn see_other_hosts(&self) -> io::Result<()> {
+        self.is_direct.store(self.client.file_system().writes_whole_pages(), Relaxed);
         Ok(())
     }
 }

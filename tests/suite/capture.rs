@@ -184,11 +184,8 @@ fn check(capture: &Capture, way: &str) {
 fn a_limit_is_kept_and_said() {
     let directory = tempfile::tempdir().unwrap();
     let captures = directory.path().join("captures");
-    let output = run(
-        "program",
-        directory.path(),
-        &[("TRIB_CAPTURE", captures.to_str().unwrap()), ("TRIB_CAPTURE_LIMIT", "12k")],
-    );
+    let value = format!("{};limit=12k", captures.display());
+    let output = run("program", directory.path(), &[("TRIB_CAPTURE", &value)]);
     let capture = Capture::open(captures.join("out.tribcap")).unwrap();
     assert!(capture.calls() < STEPS, "{} calls", capture.calls());
     assert_eq!(capture.calls_made(), STEPS + 2);
@@ -197,7 +194,7 @@ fn a_limit_is_kept_and_said() {
     (0..RANKS).for_each(|rank| assert_eq!(capture.rank(rank).unwrap().len() as u64, capture.calls()));
 }
 
-/// If the directory cannot be created, or the limit is not a number, a line says so, and the program goes on.
+/// If the directory cannot be created, or the value is not allowed, a line says so, and the program goes on.
 #[test]
 fn a_program_does_not_fail_with_its_capture() {
     let directory = tempfile::tempdir().unwrap();
@@ -207,10 +204,14 @@ fn a_program_does_not_fail_with_its_capture() {
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(said.matches("tributary: no capture of").count(), 2, "a line a file: {said}");
     let captures = directory.path().join("captures");
-    let variables = [("TRIB_CAPTURE", captures.to_str().unwrap()), ("TRIB_CAPTURE_LIMIT", "a lot")];
-    let said = String::from_utf8_lossy(&run("program", directory.path(), &variables).stderr).into_owned();
-    assert!(said.contains("TRIB_CAPTURE_LIMIT is a lot"), "{said}");
-    assert_eq!(Capture::open(captures.join("out.tribcap")).unwrap().calls(), STEPS + 2);
+    for bad in [";limit=a lot", ";size=1G"] {
+        let value = format!("{}{bad}", captures.display());
+        let said =
+            String::from_utf8_lossy(&run("program", directory.path(), &[("TRIB_CAPTURE", &value)]).stderr).into_owned();
+        let line = format!("tributary: no capture: TRIB_CAPTURE: {value}; allowed: ");
+        assert_eq!(said.matches(&line).count(), 1, "a line a process: {said}");
+        assert!(!captures.exists());
+    }
 }
 
 #[test]

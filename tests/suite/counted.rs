@@ -91,8 +91,4 @@ impl Storage for CountedFile {
     fn sync(&self) -> io::Result<()> {
         self.file.sync()
     }
-
-    fn settle(&self) -> io::Result<()> {
-        self.file.settle()
-    }
 }

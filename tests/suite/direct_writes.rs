@@ -72,7 +72,7 @@ fn whole_windows_go_past_the_cache() {
 fn takes_direct_writes() -> bool {
     use tributary::drivers::{OpenStorage, SystemFiles};
     let file = tempfile::NamedTempFile::new_in(".").unwrap();
-    let refused = SystemFiles.open(file.path(), Mode::Update).unwrap().open_direct().err();
+    let refused = SystemFiles.open(file.path(), Mode::Update).unwrap().control().open_direct().err();
     refused.iter().for_each(|cause| eprintln!("not tested: this file system takes no direct writes ({cause})"));
     refused.is_none()
 }

@@ -89,10 +89,6 @@ impl Storage for FileInMemory {
     fn sync(&self) -> io::Result<()> {
         Ok(())
     }
-
-    fn settle(&self) -> io::Result<()> {
-        Ok(())
-    }
 }
 
 #[test]
@@ -127,9 +123,6 @@ fn a_storage_that_loses_a_byte_does_not_pass() {
             self.0.set_len(len)
         }
         fn sync(&self) -> io::Result<()> {
-            Ok(())
-        }
-        fn settle(&self) -> io::Result<()> {
             Ok(())
         }
     }

@@ -5,9 +5,9 @@ use rand::{RngExt, SeedableRng, rngs::SmallRng};
 use tributary::exchange::local::LocalAggregators;
 use tributary::exchange::two_layer::{Share, TwoLayer};
 use tributary::exchange::{Exchange, KERNELS, Kernel, RankList, ReceiverIndex, Transfer};
-use tributary::schedule::validate::{Delivery, Evidence, run};
 use tributary::schedule::{Buffer, Schedule, SendMode, Span, Throttle, ThrottleMode};
 use tributary::{Rank, Topology};
+use tributary_testing::validate::{Delivery, Evidence, run};
 
 /// An all-to-many pattern: `sizes[s]` lists (receiver index, bytes) of sender s, in ascending order, with bytes above
 /// 0.

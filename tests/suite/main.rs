@@ -32,6 +32,7 @@ mod shared_memory;
 mod sieving;
 mod sizes;
 mod slow_writer;
+mod validator;
 mod write_behind;
 mod write_behind_late;
 mod write_behind_order;

@@ -1,6 +1,6 @@
 //! Each rank's memory in a replay, with gaps between the data that must not change.
 
-use tributary::access::pieces::pieces;
+use tributary::access::walk::pieces;
 use tributary::access::{BufferLayout, Extent, Extents, Piece};
 use tributary_benchmarks::{Pattern, PatternError, RankAccess};
 

@@ -1,18 +1,14 @@
 //! Environment variables that the library and this program read, and variables with similar names that nothing reads.
 
 /// Names of the environment variables that are read.
-const KNOWN: [&str; 14] = [
+const KNOWN: [&str; 10] = [
     "TRIB_CAPTURE",
-    "TRIB_CAPTURE_LIMIT",
     "TRIB_COMPARE_FILE",
     "TRIB_COMPARE_INSIDE",
     "TRIB_CONF",
     "TRIB_DISABLE",
     "TRIB_HINTS",
     "TRIB_HINTS_FILE",
-    "TRIB_HOSTS",
-    "TRIB_HOSTS_AGENT",
-    "TRIB_HOSTS_DIRECTORY",
     "TRIB_LOG",
     "TRIB_MPI",
     "TRIB_REPORT",
@@ -56,6 +52,7 @@ mod tests {
             ("TRIB_CAPTURES", Some("TRIB_CAPTURE")),
             ("TRIB_HINTS", None),
             ("TRIB_INNER_RANKS", None),
+            ("TRIB_HOSTS_COUNT", None),
             ("HOME", None),
         ] {
             assert_eq!(meant(name), due, "{name}");

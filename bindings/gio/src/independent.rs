@@ -6,7 +6,7 @@
 
 use std::ffi::c_void;
 
-use tributary::access::pieces::pieces;
+use tributary::access::walk::pieces;
 use tributary::engine::Direction;
 use tributary::{BufferLayout, Result, Sink, Source};
 use tributary_bindings::access::Access;

@@ -170,9 +170,9 @@ impl OwnHandle {
         Some(write_locked(storage, &access.file, &access.layout, source, (self.rank, &self.path)))
     }
 
-    /// Takes a lock on a range of the file, or releases it ([`Storage::lock_range`]). Returns true if that was possible.
+    /// Takes a lock on a range of the file, or releases it (`FileControl::lock_range`). Returns true if that was possible.
     pub fn lock(&self, range: Range<u64>, taken: bool) -> bool {
-        self.storage().is_some_and(|storage| storage.lock_range(range, taken).is_ok())
+        self.storage().is_some_and(|storage| storage.control().lock_range(range, taken).is_ok())
     }
 
     /// Returns an error of earlier writes that the file system tells only when a handle is closed.
@@ -181,7 +181,7 @@ impl OwnHandle {
     /// That error.
     pub fn settle(&self) -> Result<(), Error> {
         let Some(Some(storage)) = self.storage.get() else { return Ok(()) };
-        storage.settle().map_err(|cause| Error::io(self.rank, "close", &self.path, None, &cause))
+        storage.control().settle().map_err(|cause| Error::io(self.rank, "close", &self.path, None, &cause))
     }
 
     /// Opens the handle; None if this fails, if another file has the name now, or on DAOS, for which MPI may have a driver.
@@ -193,12 +193,12 @@ impl OwnHandle {
             let failure = |cause| StorageFailure { operation: "open", offset: None, cause };
             let storage = SystemFiles.open(&self.path, Mode::Update).map_err(failure)?;
             if self.is_past_cache {
-                storage.see_other_hosts().map_err(failure)?;
+                storage.control().see_other_hosts().map_err(failure)?;
             }
             Ok(storage)
         };
         let storage = guarded("open", None, open).ok()?;
-        let [_, device, inode] = storage.identity().ok()??;
+        let [_, device, inode] = storage.control().identity().ok()??;
         (Some((device, inode)) == self.identity).then_some(storage)
     }
 }

@@ -106,7 +106,7 @@ impl SingleRankHandle {
     pub fn close(self, path: &Path) -> Result<(), Error> {
         // File systems of one machine tell nothing at the close, which would cost three calls of the system.
         match self.storage.filter(|_| self.has_written && !self.is_of_one_machine) {
-            Some(storage) => storage.settle().map_err(|cause| Error::io(0, "close", path, None, &cause)),
+            Some(storage) => storage.control().settle().map_err(|cause| Error::io(0, "close", path, None, &cause)),
             None => Ok(()),
         }
     }
@@ -133,7 +133,7 @@ impl SingleRankHandle {
             SystemFiles.open(path, self.mode).map_err(failure)
         };
         let storage = guarded("open", None, open).ok()?;
-        let [_, device, inode] = storage.identity().ok()??;
+        let [_, device, inode] = storage.control().identity().ok()??;
         ((device, inode) == identity).then_some(storage)
     }
 }

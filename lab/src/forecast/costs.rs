@@ -1,7 +1,7 @@
 //! Converts a machine's parameters for the library's cost model, and asks that model for the choice of kernels.
 
+use tributary::engine::choice::Touched;
 use tributary::engine::choice::{self, Candidate, Chooser, Layered};
-use tributary::engine::touched::Touched;
 use tributary::engine::{Amount, Phases, Roles};
 use tributary::error::Result;
 use tributary::exchange::cost::Costs;

@@ -4,8 +4,8 @@ use super::matrix::PeerAmount;
 use super::message_counts::{FileDivision, Held, MetadataForm};
 use tributary::access::Extents;
 use tributary::engine::Amount;
+use tributary::engine::choice::Touched;
 use tributary::engine::planning::lists;
-use tributary::engine::touched::Touched;
 use tributary::error::{Error, Result};
 
 /// Counts of the messages of one rank.

@@ -4,10 +4,10 @@ use crate::collective_suite;
 use std::collections::HashMap;
 
 use crate::collective_suite::{ALL, Case, contribution};
-use tributary::fabric::mpi::Native;
 use tributary::schedule::ReduceOp;
 use tributary::{Endpoint, Rank};
 use tributary_lab::collectives::Operation;
+use tributary_lab::mpi::Native;
 use tributary_testing::mpiexec::{under_mpiexec, world};
 
 /// Identification of a problem, whatever the algorithm: operation, root and block sizes.
@@ -17,7 +17,7 @@ type Key = (Operation, Rank, Vec<u64>);
 fn every_algorithm() {
     under_mpiexec("collectives::every_algorithm", &[1, 2, 3, 5, 8, 16], || {
         let (world, endpoint) = world();
-        let native = world.native().unwrap();
+        let native = Native::new(&world).unwrap();
         // MPI runs each problem only once, although many algorithms are compared with it.
         let mut known: HashMap<Key, Option<Vec<u8>>> = HashMap::new();
         let mut endpoint = Endpoint::new(Box::new(endpoint));
@@ -38,7 +38,7 @@ fn every_algorithm() {
 }
 
 /// Returns this rank's result of MPI's own operation; none if the rank has no result. Collective.
-fn by_mpi(native: &Native, operation: Operation, case: &Case, rank: Rank) -> Option<Vec<u8>> {
+fn by_mpi(native: &Native<'_>, operation: Operation, case: &Case, rank: Rank) -> Option<Vec<u8>> {
     let (root, sizes) = (case.root, &case.sizes[..]);
     let own = contribution(operation, case, rank);
     let all: usize = sizes.iter().sum::<u64>() as usize;

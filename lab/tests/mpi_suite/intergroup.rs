@@ -4,10 +4,10 @@ use std::ffi::{c_int, c_void};
 use std::pin::pin;
 
 use tributary::fabric::Transport;
-use tributary::fabric::mpi::MpiEndpoint;
 use tributary::{Endpoint, Rank};
 use tributary_abi::{self as ffi, handles};
 use tributary_lab::collectives::{TwoGroups, intergroup_allgatherv};
+use tributary_lab::mpi::{functions, merged_endpoint};
 use tributary_testing::mpiexec::{under_mpiexec, world};
 
 /// Turns a return code of MPI into a failure of the test.
@@ -28,8 +28,8 @@ unsafe fn connect(rank: Rank) -> ffi::MPI_Comm {
     // SAFETY: the caller's promise; the leaders are ranks 0 and 1 of all, lowest in their groups.
     unsafe {
         let (all, mut group, mut inter) = (handles().comm_world, handles().comm_null, handles().comm_null);
-        done(ffi::MPI_Comm_split(all, side(rank), rank as c_int, &mut group));
-        done(ffi::MPI_Intercomm_create(group, 0, all, 1 - side(rank), 7, &mut inter));
+        done(functions::MPI_Comm_split(all, side(rank), rank as c_int, &mut group));
+        done(functions::MPI_Intercomm_create(group, 0, all, 1 - side(rank), 7, &mut inter));
         done(ffi::MPI_Comm_free(&mut group));
         inter
     }
@@ -53,7 +53,7 @@ unsafe fn by_mpi(inter: ffi::MPI_Comm, own: &[u8], counts: &[c_int]) -> Vec<u8> 
     unsafe {
         let (byte, own_len) = (handles().uint8, own.len() as c_int);
         let (from, into) = (from.as_ptr().cast::<c_void>(), got.as_mut_ptr().cast::<c_void>());
-        done(ffi::MPI_Allgatherv(from, own_len, byte, into, counts.as_ptr(), starts.as_ptr(), byte, inter));
+        done(functions::MPI_Allgatherv(from, own_len, byte, into, counts.as_ptr(), starts.as_ptr(), byte, inter));
     }
     got.truncate(total);
     got
@@ -67,7 +67,7 @@ fn the_two_groups_of_an_intercommunicator() {
         // SAFETY: MPI is initialised until `_world` is dropped; all ranks are here.
         let mut inter = unsafe { connect(rank) };
         // SAFETY: as above.
-        let (endpoint, groups) = unsafe { MpiEndpoint::from_intercommunicator(inter).unwrap() };
+        let (endpoint, groups) = unsafe { merged_endpoint(inter).unwrap() };
         let mine = groups.iter().find(|group| group.contains(&endpoint.rank())).unwrap();
         assert_eq!(mine.len(), (0..ranks).filter(|&other| side(other) == side(rank)).count());
         let [a, b] = groups;
@@ -95,7 +95,7 @@ fn an_intracommunicator_has_no_two_groups() {
     under_mpiexec("intergroup::an_intracommunicator_has_no_two_groups", &[2], || {
         let (_world, mut all) = world();
         // SAFETY: MPI is initialised until `_world` is dropped.
-        let outcome = unsafe { MpiEndpoint::from_intercommunicator(handles().comm_world) };
+        let outcome = unsafe { merged_endpoint(handles().comm_world) };
         let error = outcome.err().unwrap().to_string();
         assert_eq!(error, "communicator: an intra-communicator; allowed: an inter-communicator");
         assert!(all.duplicate().is_ok(), "nothing was broken");

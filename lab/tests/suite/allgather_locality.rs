@@ -4,10 +4,10 @@
 use crate::collective_suite::block;
 use rand::{RngExt, SeedableRng, rngs::SmallRng};
 use tributary::fabric::{Buffers, threads};
-use tributary::schedule::validate::{Delivery, run};
 use tributary::schedule::{Action, Buffer, ReduceOp, Schedule};
 use tributary::{Endpoint, Rank, Topology};
 use tributary_lab::collectives::{ALGORITHMS, Operation, Problem, algorithm, locality_bruck};
+use tributary_testing::validate::{Delivery, run};
 use tributary_testing::watchdog::Watchdog;
 
 /// Number of messages and bytes of one rank, inside its region and out of it.

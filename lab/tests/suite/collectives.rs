@@ -8,9 +8,9 @@ use crate::collective_suite::{ALL, Case, cases};
 use rand::{RngExt, SeedableRng, rngs::SmallRng};
 use tributary::Endpoint;
 use tributary::fabric::threads;
-use tributary::schedule::validate::{Delivery, run};
 use tributary::schedule::{Action, Schedule};
 use tributary_lab::collectives::{ALGORITHMS, Algorithm, Operation};
+use tributary_testing::validate::{Delivery, run};
 use tributary_testing::watchdog::Watchdog;
 
 /// Returns the deliveries that an operation requires, if it only moves bytes.

@@ -7,9 +7,9 @@ use crate::collective_suite::Case;
 use rand::{RngExt, SeedableRng, rngs::SmallRng};
 use tributary::Topology;
 use tributary::fabric::{Memory, Message};
-use tributary::schedule::validate::{Delivery, run};
 use tributary::schedule::{Buffer, ReduceOp, Schedule, Span};
 use tributary_lab::collectives::{ALGORITHMS, Groups, IN_PLACE, InPlace, Operation, Scheme, hierarchical};
+use tributary_testing::validate::{Delivery, run};
 
 const OPERATIONS: [Operation; 3] = [Operation::Broadcast, Operation::Reduce, Operation::Allreduce];
 

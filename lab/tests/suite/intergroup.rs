@@ -6,9 +6,9 @@ use crate::collective_suite::block;
 use crate::two_sides::{World, some_sizes};
 use rand::{RngExt, SeedableRng, rngs::SmallRng};
 use tributary::fabric::threads;
-use tributary::schedule::validate::run;
 use tributary::{Endpoint, Rank, Topology};
 use tributary_lab::collectives::{ALGORITHMS, Operation, TwoGroups, intergroup_allgatherv};
+use tributary_testing::validate::run;
 use tributary_testing::watchdog::Watchdog;
 
 /// Checks figure 1: p = 6, q = 2. In round i the i-th rank of every subgroup of three exchanges with its rank of B.

@@ -5,7 +5,7 @@ use std::path::Path;
 use tributary_testing::layers::{Folder, hold_modules};
 
 const FOLDERS: &[Folder] = &[
-    ("src", "crate::", "sim machines collectives hsumma timing tune forecast papers advice", &[]),
+    ("src", "crate::", "mpi sim machines collectives hsumma timing tune forecast papers advice", &[]),
     (
         "trib-lab/src",
         "crate::",

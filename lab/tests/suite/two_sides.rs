@@ -2,10 +2,10 @@
 
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng, rngs::SmallRng};
-use tributary::schedule::validate::Delivery;
 use tributary::schedule::{Action, Buffer, ReduceOp, Schedule, Span};
 use tributary::{Rank, Topology};
 use tributary_lab::collectives::{Operation, Problem, TwoGroups, algorithm};
+use tributary_testing::validate::Delivery;
 
 /// Ranks, two groups and the number of bytes of every rank's block.
 #[derive(Debug)]

@@ -87,9 +87,6 @@ impl CaptureWriter {
     pub async fn store(self, endpoint: Endpoint) -> Result<Endpoint> {
         let Self { recording, timeline, header } = self;
         let (rank, file, target) = (endpoint.rank(), header.file.clone(), recording.target());
-        if let Some(complaint) = target.complaint.as_ref().filter(|_| rank == 0) {
-            crate::say(format_args!("{complaint}"));
-        }
         let finished = recording.finish(Some(timeline));
         let mut endpoint = endpoint;
         let (parts, path) = place(&mut endpoint, &header, &finished, || {
@@ -211,7 +208,7 @@ fn say_when_full(rank: Rank, file: &str, index: &[PartEntry], limit: u64) {
     let made = index[1..].iter().map(|entry| u64::from(entry.made)).max().unwrap_or(0);
     if rank == 0 && recorded < made {
         crate::say(format_args!(
-            "the capture of {file} has only the first {recorded} of {made} calls, because TRIB_CAPTURE_LIMIT is {limit} bytes"
+            "the capture of {file} has only the first {recorded} of {made} calls, because the limit in TRIB_CAPTURE is {limit} bytes"
         ));
     }
 }

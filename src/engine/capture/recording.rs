@@ -188,7 +188,7 @@ mod tests {
     use crate::engine::capture::block::{self, Call};
 
     fn recording(limit: u64) -> Recording {
-        let target = CaptureTarget { directory: "unused".into(), limit, complaint: None };
+        let target = CaptureTarget { directory: "unused".into(), limit };
         Recording::new(Box::leak(Box::new(target)), 0, 1)
     }
 

@@ -1,18 +1,21 @@
-//! Directory and size limit of captures, from the environment variables `TRIB_CAPTURE` and `TRIB_CAPTURE_LIMIT`.
+//! Directory and size limit of captures, from the environment variable `TRIB_CAPTURE`.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
+use std::sync::{Once, OnceLock};
 
 use tributary_base::fingerprint;
 
+use crate::error::{Error, Result};
 use crate::hints;
 
-const DIRECTORY: &str = "TRIB_CAPTURE";
-const LIMIT: &str = "TRIB_CAPTURE_LIMIT";
+/// Name of the environment variable.
+const VARIABLE: &str = "TRIB_CAPTURE";
+/// The values of the variable that are allowed, for errors.
+const ALLOWED: &str = "DIR or DIR;limit=SIZE, where DIR is a directory without ; in its name";
 /// Maximum number of bytes of a capture, if the environment sets no limit.
 const DEFAULT_LIMIT: u64 = 1 << 30;
 /// File name extension of captures.
@@ -27,37 +30,60 @@ pub struct CaptureTarget {
     pub directory: PathBuf,
     /// Maximum number of bytes of one capture, of all ranks together.
     pub limit: u64,
-    /// Message about a bad value of `TRIB_CAPTURE_LIMIT`, which rank 0 prints.
-    pub complaint: Option<String>,
 }
 
 impl CaptureTarget {
-    /// Returns the target that the environment of this process names; `None` if calls are not captured. Reads the
-    /// variables once.
+    /// Returns the target that the environment of this process names; `None` if calls are not captured, or if the value is
+    /// not allowed ([`CaptureTarget::complain`]). Reads the variable once.
     pub fn of_process() -> Option<&'static Self> {
-        static READ: OnceLock<Option<CaptureTarget>> = OnceLock::new();
-        READ.get_or_init(|| Self::from_variables(crate::variable(DIRECTORY), crate::variable(LIMIT))).as_ref()
+        Self::read().as_ref()?.as_ref().ok()
     }
 
-    fn from_variables(directory: Option<OsString>, limit: Option<OsString>) -> Option<Self> {
-        let directory = PathBuf::from(directory.filter(|it| !it.is_empty())?);
-        let Some(text) = limit.filter(|it| !it.is_empty()) else {
-            return Some(Self { directory, limit: DEFAULT_LIMIT, complaint: None });
-        };
-        let text = text.to_string_lossy();
-        let parsed = hints::size(&text);
-        let complaint =
-            parsed.is_none().then(|| format!("{LIMIT} is {text}; allowed: {}; 1 GiB is used", hints::SIZES));
-        Some(Self { directory, limit: parsed.unwrap_or(DEFAULT_LIMIT), complaint })
+    /// Prints a line on rank 0, once in a process, if the value of the variable is not allowed.
+    pub fn complain(rank: usize) {
+        static SAID: Once = Once::new();
+        if let (0, Some(Err(error))) = (rank, Self::read()) {
+            SAID.call_once(|| crate::say(format_args!("no capture: {error}")));
+        }
+    }
+
+    fn read() -> &'static Option<Result<Self>> {
+        static READ: OnceLock<Option<Result<CaptureTarget>>> = OnceLock::new();
+        READ.get_or_init(|| {
+            crate::variable(VARIABLE).filter(|value| !value.is_empty()).map(|value| Self::parse(&value))
+        })
+    }
+
+    /// Parses a value of `TRIB_CAPTURE`: `DIR`, or `DIR;limit=SIZE`.
+    ///
+    /// # Errors
+    /// An empty directory, another key than `limit`, or a size that is not allowed.
+    pub fn parse(value: &OsStr) -> Result<Self> {
+        let bad = |allowed: &str| Error::argument(VARIABLE, value.display(), allowed);
+        let mut parts = value.as_bytes().split(|&byte| byte == b';');
+        let directory = parts.next().filter(|directory| !directory.is_empty()).ok_or_else(|| bad(ALLOWED))?;
+        let mut target = Self { directory: OsStr::from_bytes(directory).into(), limit: DEFAULT_LIMIT };
+        for part in parts.map(String::from_utf8_lossy).filter(|part| !part.trim().is_empty()) {
+            let size = part.trim().strip_prefix("limit=").ok_or_else(|| bad(ALLOWED))?;
+            target.limit = hints::size(size).ok_or_else(|| bad(&format!("a limit of {}", hints::SIZES)))?;
+        }
+        Ok(target)
+    }
+
+    /// Returns the value of `TRIB_CAPTURE` that names this target.
+    pub fn value(&self) -> OsString {
+        let mut value = self.directory.clone().into_os_string();
+        if self.limit != DEFAULT_LIMIT {
+            value.push(format!(";limit={}", self.limit));
+        }
+        value
     }
 
     /// Returns a number that differs, with near certainty, if two targets differ; 0 for no target. Ranks compare it at
     /// the open.
     pub fn fingerprint(target: Option<&Self>) -> u64 {
-        let Some(target) = target else { return 0 };
-        let Self { directory, limit, complaint } = target;
-        let complaint = complaint.as_deref().unwrap_or_default().as_bytes();
-        fingerprint([directory.as_os_str().as_bytes(), &limit.to_le_bytes(), complaint]).max(1)
+        let Some(Self { directory, limit }) = target else { return 0 };
+        fingerprint([directory.as_os_str().as_bytes(), &limit.to_le_bytes()]).max(1)
     }
 
     /// Creates a new, empty file for the capture of `file` while it is written. Local.
@@ -106,26 +132,44 @@ fn new_file(directory: &Path, file: &Path, extension: &str) -> io::Result<(PathB
 mod tests {
     use super::*;
 
+    fn parse(value: &str) -> Result<CaptureTarget> {
+        CaptureTarget::parse(OsStr::new(value))
+    }
+
     #[test]
-    fn the_environment_names_directory_and_limit() {
-        let of =
-            |directory: &str, limit: &str| CaptureTarget::from_variables(Some(directory.into()), Some(limit.into()));
-        assert_eq!(CaptureTarget::from_variables(None, Some("3".into())), None);
-        assert_eq!(of("", "3"), None);
-        let all = of("there", "2M").unwrap();
-        assert_eq!((all.directory, all.limit, all.complaint), (PathBuf::from("there"), 2 << 20, None));
-        assert_eq!(of("there", "").unwrap().limit, DEFAULT_LIMIT);
-        for bad in ["0", "-1", "many"] {
-            let target = of("there", bad).unwrap();
-            assert_eq!(target.limit, DEFAULT_LIMIT);
-            assert!(target.complaint.unwrap().contains(bad));
+    fn the_variable_names_directory_and_limit() {
+        for (value, directory, limit) in [
+            ("there", "there", DEFAULT_LIMIT),
+            ("/a b/there;limit=2M", "/a b/there", 2 << 20),
+            ("there; limit=3 ;", "there", 3),
+            ("limit=2M", "limit=2M", DEFAULT_LIMIT),
+        ] {
+            let target = parse(value).unwrap();
+            assert_eq!((target.directory.as_path(), target.limit), (Path::new(directory), limit), "{value}");
+            assert_eq!(CaptureTarget::parse(&target.value()), Ok(target));
+        }
+    }
+
+    #[test]
+    fn a_bad_value_is_an_error_that_says_what_is_allowed() {
+        for (value, allowed) in [
+            (";limit=2M", "DIR or DIR;limit=SIZE"),
+            ("there;size=2M", "DIR or DIR;limit=SIZE"),
+            ("there;limit", "DIR or DIR;limit=SIZE"),
+            ("there;limit=0", "a limit of 1 to 2^62 bytes"),
+            ("there;limit=-1", "a limit of 1 to 2^62 bytes"),
+            ("there;limit=", "a limit of 1 to 2^62 bytes"),
+            ("there;limit=many", "a limit of 1 to 2^62 bytes"),
+        ] {
+            let text = parse(value).unwrap_err().to_string();
+            assert!(text.starts_with(&format!("TRIB_CAPTURE: {value}; allowed: {allowed}")), "{text}");
         }
     }
 
     #[test]
     fn a_name_that_is_taken_gets_a_number() {
         let directory = tempfile::tempdir().unwrap();
-        let target = CaptureTarget { directory: directory.path().join("a/b"), limit: 1, complaint: None };
+        let target = CaptureTarget { directory: directory.path().join("a/b"), limit: 1 };
         let made: Vec<PathBuf> = (0..3).map(|_| target.create(Path::new("/x/out.nc")).unwrap()).collect();
         made.iter().for_each(|unfinished| target.publish(unfinished, Path::new("/x/out.nc")).unwrap());
         let names = std::fs::read_dir(&target.directory).unwrap().map(|entry| entry.unwrap().file_name());
@@ -135,7 +179,7 @@ mod tests {
 
     #[test]
     fn different_targets_have_different_fingerprints() {
-        let target = |limit| CaptureTarget { directory: "d".into(), limit, complaint: None };
+        let target = |limit| CaptureTarget { directory: "d".into(), limit };
         assert_eq!(CaptureTarget::fingerprint(None), 0);
         assert_ne!(CaptureTarget::fingerprint(Some(&target(1))), CaptureTarget::fingerprint(Some(&target(2))));
     }

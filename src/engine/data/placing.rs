@@ -13,7 +13,7 @@ use crate::engine::data::windows::Windows;
 use crate::engine::lists::flow::Outflow;
 use crate::engine::lists::zero_copy::ZeroCopySends;
 use crate::engine::metadata::variable_exchange::slot_of;
-use crate::engine::storage::buffer::WindowBuffer;
+use crate::engine::storage::window_queue::WindowBuffer;
 use crate::engine::two_layer::node::NodeMember;
 use crate::error::{Error, Result};
 use crate::exchange::two_layer::{MERGED, MERGED_SHARED, Share, aggregator_at};

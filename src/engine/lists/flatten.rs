@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use crate::access::pieces::{Piece, pieces_of_extents};
+use crate::access::walk::{Piece, pieces_of_extents};
 use crate::access::{BufferLayout, Extent, Extents, Packed, Packer, Walk};
 use crate::drivers::Domains;
 
@@ -173,7 +173,7 @@ impl CoalescingPacker {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::access::pieces::pieces;
+    use crate::access::walk::pieces;
     use proptest::prelude::*;
 
     /// Returns (offset in the file, offset in memory, aggregator) of every byte of all streams.

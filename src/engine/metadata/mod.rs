@@ -4,8 +4,7 @@
 //! `two_layer`, a local aggregator needs its members' lists, and an aggregator each local aggregator's merged list. The
 //! **metadata** kernel determines how lists are sent. The two are chosen independently, so there are four cases.
 
-pub(in crate::engine) mod phase;
-pub(in crate::engine) mod variable_exchange;
+use std::sync::Arc;
 
 use bytes::Bytes;
 
@@ -13,16 +12,19 @@ use crate::access::{Packed, varint};
 use crate::collectives::FIRST_FREE_TAG;
 use crate::drivers::Domains;
 use crate::engine::lists::flatten::ListsToSend;
-use crate::engine::metadata::phase::Phase;
 use crate::engine::two_layer::merge::Merged;
 use crate::engine::two_layer::node::{InMemory, agree_on_places};
 use crate::engine::two_layer::{ListsByAggregator, LocalPlan};
 use crate::error::{Error, Result};
 use crate::exchange::local::LocalAggregators;
-use crate::exchange::{ReceiverIndex, Transfer};
+use crate::exchange::two_layer::{Share, TwoLayer};
+use crate::exchange::{ReceiverIndex, Route, Transfer};
 use crate::fabric::shared::GroupMemory;
 use crate::fabric::{Endpoint, Traffic};
+use crate::schedule::{Buffer, Schedule, Span};
 use crate::topology::Rank;
+
+pub(in crate::engine) mod variable_exchange;
 
 /// The tag of the messages to aggregators.
 const AGGREGATOR_TAG: u16 = FIRST_FREE_TAG + 1;
@@ -232,5 +234,43 @@ fn checked(packed: Packed) -> Result<Packed> {
     match packed.summary().ascending {
         true => Ok(packed),
         false => Err(Error::Codec { at: 0, what: "extents that do not ascend".to_string() }),
+    }
+}
+
+/// How messages go from ranks to aggregators in the metadata phase or in the data phase.
+#[derive(Debug, Clone)]
+pub struct Phase {
+    /// The route between the senders and the aggregators.
+    pub route: Route,
+    /// With two layers: the local aggregators; `None` with one layer.
+    pub local: Option<Arc<LocalAggregators>>,
+    /// With two layers: the members of this rank's local aggregator, which share memory.
+    pub group: Option<Arc<GroupMemory>>,
+}
+
+impl Phase {
+    /// The schedule of one round. `shares` are this rank's by ascending aggregator, one after the other in [`Buffer::Send`].
+    /// `merged` are the messages of a local aggregator. `receives` are the messages to an aggregator.
+    pub fn schedule(&self, shares: &[Share], merged: &[Share], receives: &[Transfer<Rank>]) -> Schedule {
+        let route = &self.route;
+        let Some(local) = &self.local else {
+            let mut at = 0;
+            let place = |share: &Share| {
+                at += share.len;
+                Transfer { peer: share.aggregator, span: Span::new(Buffer::Send, at - share.len, share.len) }
+            };
+            return route.schedule(&shares.iter().map(place).collect::<Vec<_>>(), receives);
+        };
+        let two_layer = TwoLayer {
+            rank: route.rank,
+            ranks: route.ranks,
+            receivers: &route.receivers,
+            rank_list: &route.rank_list,
+            local_aggregator: local.aggregator_of(route.rank),
+            own: shares,
+            members: &[],
+            receives,
+        };
+        two_layer.schedule_in_memory(merged, route.kernel, route.throttle)
     }
 }

@@ -1,6 +1,6 @@
 //! Bytes of the file that one rank reads to several positions of its buffer: they are read once, and then copied.
 
-use crate::access::pieces::Piece;
+use crate::access::walk::Piece;
 use crate::access::{BufferLayout, Extents, Sink};
 use crate::engine::lists::flatten::{in_order, overlap};
 

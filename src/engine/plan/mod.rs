@@ -9,7 +9,7 @@ use crate::collectives::{agree, allreduce};
 use crate::drivers::{Domains, DriverHints, Written};
 use crate::engine::facts::Amount;
 use crate::engine::lists::flatten::{ListsToSend, flatten};
-use crate::engine::metadata::phase::Phase;
+use crate::engine::metadata::Phase;
 use crate::engine::metadata::{Announced, announce};
 use crate::engine::policy::ROUNDS_AHEAD;
 use crate::engine::policy::exchange_windows::ExchangeWindows;

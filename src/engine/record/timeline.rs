@@ -5,8 +5,8 @@ use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 
+use crate::engine::record::report::CallTotals;
 use crate::engine::record::report::{Clock, Lap, Seconds};
-use crate::engine::record::totals::CallTotals;
 
 /// Maximum number of windows in the timelines of all ranks together.
 const ROOM: usize = 1 << 14;

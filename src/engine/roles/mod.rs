@@ -2,22 +2,21 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`choice`] | chooses one layer of messages or two by predicted cost; [`auto_choice`]: the choice, for reports |
-//! | [`touched`] | estimates the number of windows in which a rank has bytes |
+//! | [`choice`] | chooses one layer of messages or two by predicted cost; estimates the number of windows in which a rank has bytes |
+//! | [`auto_choice`] | the choice, for reports |
 
 pub mod auto_choice;
 pub mod choice;
-pub mod touched;
 
 use std::sync::{Arc, OnceLock};
 
 use crate::access::Extents;
 use crate::drivers::Domains;
 use crate::engine::facts::Amount;
-use crate::engine::metadata::phase::Phase;
+use crate::engine::metadata::Phase;
 use crate::engine::roles::auto_choice::{AutoChoice, AutoKernel};
+use crate::engine::roles::choice::Touched;
 use crate::engine::roles::choice::{Chooser, Layered, Layering, kernels};
-use crate::engine::roles::touched::Touched;
 use crate::engine::two_layer::node;
 use crate::error::Result;
 use crate::exchange::Route;

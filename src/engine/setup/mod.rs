@@ -21,7 +21,7 @@ use crate::engine::policy::paths::{Rules, Way};
 use crate::engine::policy::{MESSAGE_NANOS, MOST_WRITERS, WINDOWS_AHEAD};
 use crate::engine::roles::Roles;
 use crate::engine::roles::choice::Layering;
-use crate::engine::roles::touched::Touched;
+use crate::engine::roles::choice::Touched;
 use crate::engine::setup::terms::{Created, FirstAgreement, OpenArguments};
 use crate::engine::shared::{self, Arena};
 use crate::engine::storage::StorageFailure;
@@ -283,7 +283,7 @@ impl Setup {
     pub fn is_the_same(&self, file: Box<dyn Storage>) -> std::result::Result<Box<dyn Storage>, StorageFailure> {
         let failure = |cause| StorageFailure { operation: "open", offset: None, cause };
         match self.identity {
-            Some(first) if file.identity().map_err(failure)?.is_some_and(|own| own != first) => {
+            Some(first) if file.control().identity().map_err(failure)?.is_some_and(|own| own != first) => {
                 Err(failure(std::io::Error::other(NOT_SHARED)))
             }
             _ => Ok(file),

@@ -193,6 +193,7 @@ pub async fn agree_on_terms(
     first_agreement: &mut FirstAgreement<'_>,
 ) -> Result<Option<AgreedTerms>> {
     let (rank, ranks) = (endpoint.rank(), endpoint.ranks());
+    CaptureTarget::complain(rank);
     let team = Team::led_by_rank_0(endpoint);
     let checked = arguments.hints.check(ranks);
     let own = arguments.fingerprint();
@@ -228,7 +229,7 @@ pub async fn agree_on_terms(
 /// and the program continues.
 fn captured(rank: Rank, [least, most]: [u64; 2]) -> bool {
     if rank == 0 && least != most {
-        crate::say(format_args!("no capture: TRIB_CAPTURE or TRIB_CAPTURE_LIMIT is not the same on all ranks"));
+        crate::say(format_args!("no capture: TRIB_CAPTURE is not the same on all ranks"));
     }
     least == most && least != 0
 }
@@ -359,10 +360,10 @@ fn made(arguments: &OpenArguments<'_>, alike: Alike) -> Result<Created> {
     };
     let mut layout = driver.layout(files, path, &*file, &hints)?;
     let locks = if leaves_behind { SeenLocks::on(found, &*file) } else { SeenLocks::None };
-    if layout.direct_from.is_some() && (mode == Mode::Read || file.open_direct().is_err()) {
+    if layout.direct_from.is_some() && (mode == Mode::Read || file.control().open_direct().is_err()) {
         layout.direct_from = None;
     }
-    let found = file.identity();
+    let found = file.control().identity();
     // A file without identity shares nothing with others.
     let device = found.as_ref().ok().copied().flatten();
     let file_system = device.map_or(0, |[machine, device, _]| {

@@ -1,11 +1,9 @@
 //! File I/O through the trait [`Storage`]: complete writes and reads, windows, and failures of one rank.
 
 pub(in crate::engine) mod behind;
-pub(in crate::engine) mod buffer;
 pub(in crate::engine) mod copy;
 pub(in crate::engine) mod direct;
 pub(in crate::engine) mod direct_read;
-pub(in crate::engine) mod pace;
 pub(in crate::engine) mod present;
 pub(in crate::engine) mod scratch;
 pub(in crate::engine) mod sieve;
@@ -21,12 +19,12 @@ use std::sync::Arc;
 
 use crate::access::{BufferLayout, Extents, Sink, Source, WriteAccess};
 use crate::engine::policy::LARGE_OF_FEW;
-use crate::engine::storage::buffer::PieceOfWindow;
+use crate::engine::storage::window_queue::PieceOfWindow;
 use crate::error::Error;
 use crate::topology::Rank;
 
 pub use crate::drivers::size_limit::{block_size_signal, without_size_signal};
-pub use crate::drivers::{OpenStorage, Storage, SystemFiles};
+pub use crate::drivers::{FileControl, OpenStorage, Storage, SystemFiles};
 
 /// Maximum number of parts of one vectored write (`IOV_MAX` of Linux).
 const MOST_PARTS: usize = 1024;
@@ -73,9 +71,9 @@ pub fn size(storage: &Result<Arc<dyn Storage>, Error>, rank: Rank, path: &Path) 
     asked(storage, (rank, path), |storage| storage.size())
 }
 
-/// Returns the end of the file in bytes, also if bytes before it are not in the file yet ([`Storage::end`]).
+/// Returns the end of the file in bytes, also if bytes before it are not in the file yet ([`FileControl::end`]).
 pub fn end(storage: &Result<Arc<dyn Storage>, Error>, rank: Rank, path: &Path) -> Result<u64, Error> {
-    asked(storage, (rank, path), |storage| storage.end())
+    asked(storage, (rank, path), |storage| storage.control().end()?.map_or_else(|| storage.size(), Ok))
 }
 
 fn asked(
@@ -178,7 +176,7 @@ pub fn write_locked(
     source: Source<'_>,
     place: (Rank, &Path),
 ) -> Result<u64, Error> {
-    struct Locked<'a>(&'a dyn Storage, Range<u64>);
+    struct Locked<'a>(&'a dyn FileControl, Range<u64>);
 
     impl Drop for Locked<'_> {
         fn drop(&mut self) {
@@ -187,9 +185,9 @@ pub fn write_locked(
         }
     }
 
-    let range = file.span().map(|(start, end)| start..end);
+    let (range, control) = (file.span().map(|(start, end)| start..end), storage.control());
     let _locked =
-        range.filter(|range| storage.lock_range(range.clone(), true).is_ok()).map(|range| Locked(storage, range));
+        range.filter(|range| control.lock_range(range.clone(), true).is_ok()).map(|range| Locked(control, range));
     write_alone(storage, file, layout, source, place)
 }
 
@@ -252,10 +250,6 @@ mod tests {
         }
 
         fn sync(&self) -> io::Result<()> {
-            Ok(())
-        }
-
-        fn settle(&self) -> io::Result<()> {
             Ok(())
         }
     }

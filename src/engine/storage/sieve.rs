@@ -114,7 +114,7 @@ impl Sieve {
         let whole = (group.range.end - group.range.start).saturating_add(self.call);
         let by_runs = group.covered.saturating_add(group.runs.saturating_mul(self.call));
         let is_cheap = by_runs <= whole.saturating_mul(WORTH_LEAVING);
-        self.switch == Switch::Automatic && is_cheap && storage.writes_later(group.covered)
+        self.switch == Switch::Automatic && is_cheap && storage.control().writes_later(group.covered)
     }
 
     /// Returns true if the answer that no byte of `gaps` has data would save enough. A file without an end is not asked:
@@ -239,7 +239,7 @@ impl<P: Present + ?Sized> Segment<'_, P> {
     fn rewrite(&self, storage: &dyn Storage, range: &Range<u64>, written: &mut u64) -> Result<(), StorageFailure> {
         let offset = self.offset(range.start);
         let failure = |cause| StorageFailure { operation: "write", offset: Some(offset), cause };
-        let at_once = storage.at_once(offset..self.offset(range.end)).map_err(failure)?;
+        let at_once = storage.control().at_once(offset..self.offset(range.end)).map_err(failure)?;
         self.write_range(at_once.unwrap_or(storage), range, written)
     }
 
@@ -340,6 +340,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::engine::storage::FileControl;
     use crate::engine::storage::present::Coverage;
 
     /// Unit in which the file below knows what was written, in bytes.
@@ -420,10 +421,6 @@ mod tests {
         fn sync(&self) -> io::Result<()> {
             Ok(())
         }
-
-        fn settle(&self) -> io::Result<()> {
-            Ok(())
-        }
     }
 
     /// Writes runs of bytes 255 at these offsets through a window that begins at `start`; other bytes of the window are
@@ -459,10 +456,6 @@ mod tests {
             self.file.write_at(bytes, offset)
         }
 
-        fn writes_later(&self, len: u64) -> bool {
-            len <= self.room
-        }
-
         fn read_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<usize> {
             self.file.read_at(bytes, offset)
         }
@@ -483,8 +476,14 @@ mod tests {
             Ok(())
         }
 
-        fn settle(&self) -> io::Result<()> {
-            Ok(())
+        fn control(&self) -> &dyn FileControl {
+            self
+        }
+    }
+
+    impl FileControl for Odd {
+        fn writes_later(&self, len: u64) -> bool {
+            len <= self.room
         }
     }
 

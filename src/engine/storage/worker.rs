@@ -2,16 +2,16 @@
 //! one, and several if the file is slow. The threads send no messages.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use crossbeam_channel::{Receiver, Select, Sender, TryRecvError, unbounded};
+
 use crate::drivers::Window;
-use crate::engine::policy::MOST_WRITERS;
-use crate::engine::storage::buffer::WindowBuffer;
-use crate::engine::storage::pace::Pace;
+use crate::engine::policy::{MOST_WRITERS, SLOW_FILE, SLOW_WRITE};
 use crate::engine::storage::sieve::Sieve;
+use crate::engine::storage::window_queue::WindowBuffer;
 use crate::engine::storage::{Storage, StorageFailure, block_size_signal, guarded};
 use crate::fabric::Idle;
 
@@ -72,7 +72,7 @@ pub struct Worker {
 struct WorkerShared {
     storage: Arc<dyn Storage>,
     waker: Arc<dyn Idle>,
-    inbox: Mutex<Receiver<WindowJob>>,
+    inbox: Receiver<WindowJob>,
     /// Number of windows submitted and not done.
     waiting: AtomicU32,
     /// Time in the file system.
@@ -114,11 +114,10 @@ impl Worker {
     /// # Errors
     /// The system cannot start a thread.
     pub fn start(storage: Arc<dyn Storage>, waker: Arc<dyn Idle>) -> std::io::Result<Self> {
-        let (jobs, inbox) = channel::<WindowJob>();
-        let (outbox, finished) = channel();
+        let (jobs, inbox) = unbounded();
+        let (outbox, finished) = unbounded();
         let (waiting, is_slow, failed) = Default::default();
         let busy = Mutex::new(Busy { running: 0, counted: Instant::now() });
-        let inbox = Mutex::new(inbox);
         let shared = Arc::new(WorkerShared { storage, waker, inbox, waiting, busy, is_slow, failed });
         let mut worker = Self { jobs: Some(jobs), finished, outbox, threads: Vec::new(), shared };
         worker.start_thread()?;
@@ -160,10 +159,12 @@ impl WorkerShared {
     fn work(&self, outbox: &Sender<WindowDone>) {
         leave_single_core();
         let _quiet = block_size_signal();
+        // Sleeps until there is a window. `Receiver::recv` first spins and yields, and ranks that spin in MPI then let a
+        // thread wait for its core for up to 75 ms.
+        let mut select = Select::new();
+        select.recv(&self.inbox);
         loop {
-            // A thread that waits for a window keeps the others that wait.
-            let next = self.inbox.lock().unwrap_or_else(PoisonError::into_inner).recv();
-            let Ok(job) = next else { return };
+            let Ok(job) = select.select().recv(&self.inbox) else { return };
             let (pace, len) = (Pace::begin(), job.window.len());
             let busy = || self.busy.lock().unwrap_or_else(PoisonError::into_inner);
             busy().begin(pace.since());
@@ -258,6 +259,45 @@ fn perform(storage: &dyn Storage, job: WindowJob, failed: bool, begin: Instant) 
     buffer.pieces.clear();
     let (took, busy) = Default::default();
     WindowDone { task, buffer, number, bytes, took, busy, begin, failure: outcome.err() }
+}
+
+/// Measures calls on a file of the calling thread, and finds out whether the file is slow: whether the calls wait for
+/// something other than a core or a copy.
+pub struct Pace {
+    begin: Instant,
+    sleeps: std::ffi::c_long,
+}
+
+impl Pace {
+    /// Begins to measure.
+    pub fn begin() -> Self {
+        Self { begin: Instant::now(), sleeps: sleeps() }
+    }
+
+    /// Returns the begin of the calls.
+    pub fn since(&self) -> Instant {
+        self.begin
+    }
+
+    /// Ends the calls, which moved windows of `bytes` bytes in all. Returns their time, and true if the file is slow: the
+    /// thread has slept, and not only lost its core.
+    pub fn end(self, bytes: u64) -> (Duration, bool) {
+        let took = self.begin.elapsed();
+        let is_long = took > SLOW_WRITE && took.as_nanos() > u128::from(bytes) * u128::from(SLOW_FILE);
+        (took, is_long && sleeps() > self.sleeps)
+    }
+}
+
+/// Returns how often the calling thread has waited for something other than a core; 0 if the system does not count.
+#[cfg(target_os = "linux")]
+fn sleeps() -> std::ffi::c_long {
+    use nix::sys::resource::{UsageWho, getrusage};
+    getrusage(UsageWho::RUSAGE_THREAD).map_or(0, |usage| usage.voluntary_context_switches())
+}
+
+#[cfg(not(target_os = "linux"))]
+fn sleeps() -> std::ffi::c_long {
+    0
 }
 
 #[cfg(all(test, target_os = "linux"))]

@@ -13,17 +13,18 @@
 //! posted. A receive with a capacity below `chunk` never gets a full chunk (MPI reports the truncation), so it needs no
 //! stream.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::ffi::c_int;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use super::flight::{Flight, Incoming};
-use super::idle::Backoff;
-use super::raw::{Comm, check_with, is_finalised};
-use super::requests::{FinishedRequest, RequestsInFlight};
-use super::{MPI_Comm, Session, sleeping};
+use tributary_abi::{self as ffi, HandleArray, MPI_Status, Statuses, constants, handles};
+
+use super::idle::{self, Backoff};
+use super::raw::{Comm, Request, check, check_with, is_finalised, status_ignore};
+use super::{MPI_Comm, Session};
 use crate::error::{Error, Result};
+use crate::fabric::pool::Block;
 use crate::fabric::shared::host;
 use crate::fabric::{Completion, Idle, Message, Stop, Ticket, Transport};
 use crate::schedule::SendMode;
@@ -348,7 +349,7 @@ impl Transport for MpiEndpoint {
     fn wait(&mut self, ticket: Ticket, done: &mut Vec<Completion>) -> Result<()> {
         self.check_usable()?;
         // Long messages need polling: the receive of a chunk is posted when the chunk before has arrived.
-        if !self.streams.is_empty() || sleeping::is_known_to_spin() {
+        if !self.streams.is_empty() || idle::is_known_to_spin() {
             return Ok(());
         }
         let outcome = self.wait_for(ticket, done);
@@ -388,4 +389,174 @@ impl Drop for MpiEndpoint {
             }
         }
     }
+}
+
+/// A message in flight.
+pub(super) enum Flight {
+    /// A send: the body, and the number of chunks that are not sent yet.
+    Send {
+        to: Rank,
+        tag: u16,
+        #[expect(dead_code, reason = "kept alive for MPI, which reads it")]
+        body: Message,
+        chunks: usize,
+    },
+    /// A receive: the bytes received so far.
+    Receive(Incoming),
+}
+
+/// A receive of a message, chunk by chunk.
+pub(super) struct Incoming {
+    pub(super) from: Rank,
+    pub(super) tag: u16,
+    pub(super) capacity: usize,
+    /// A block of `capacity` bytes; its length is the number of bytes received.
+    pub(super) body: Block,
+    /// True if the last chunk was full and the receive of the next is not posted yet.
+    pub(super) waiting: bool,
+}
+
+impl Incoming {
+    pub(super) fn new(from: Rank, tag: u16, capacity: u64) -> Result<Self> {
+        let room = usize::try_from(capacity).ok().and_then(|capacity| Some((capacity, Block::take(capacity).ok()?)));
+        let Some((capacity, body)) = room else {
+            return Err(Error::Fabric(format!("no memory to receive {capacity} bytes from rank {from}")));
+        };
+        Ok(Self { from, tag, capacity, body, waiting: false })
+    }
+
+    /// Posts the receive of the next chunk behind the received bytes.
+    pub(super) fn post(&mut self, comm: &Comm, chunk: usize, tag: c_int) -> Result<Request> {
+        let length = (self.capacity - self.body.len()).min(chunk);
+        let from = self.body.len();
+        let room = &mut self.body.whole_mut()[from..][..length];
+        // SAFETY: the block never grows, and is in `flights` until the chunk has ended, or is leaked.
+        unsafe { comm.receive(room.as_mut_ptr(), room.len(), self.from, tag) }
+    }
+
+    /// Adds a chunk of `bytes` bytes to the received bytes.
+    pub(super) fn grow(&mut self, bytes: usize) {
+        let length = (self.body.len() + bytes).min(self.capacity);
+        self.body.set_len(length);
+    }
+
+    pub(super) fn name(&self) -> String {
+        format!("receive of at most {} bytes from rank {} with tag {}", self.capacity, self.from, self.tag)
+    }
+}
+
+/// A request that has ended, with or without an error.
+pub(super) struct FinishedRequest {
+    /// Ticket of the message that the request belongs to.
+    pub(super) ticket: Ticket,
+    /// Error code of MPI for this request.
+    pub(super) code: c_int,
+    status: MPI_Status,
+}
+
+impl FinishedRequest {
+    /// Returns the number of bytes received.
+    pub(super) fn bytes(&self) -> Result<usize> {
+        let mut count = 0;
+        // SAFETY: a status that MPI filled in for a completed receive of bytes.
+        check("MPI_Get_count", unsafe { ffi::MPI_Get_count(&self.status, handles().uint8, &mut count) })?;
+        usize::try_from(count).map_err(|_| Error::Fabric(format!("MPI_Get_count: {count} bytes, not a whole number")))
+    }
+}
+
+/// All requests in flight, without gaps, as MPI_Testsome needs them.
+#[derive(Default)]
+pub(super) struct RequestsInFlight {
+    requests: HandleArray<Request>,
+    tickets: Vec<Ticket>,
+    indices: Vec<c_int>,
+    statuses: Statuses,
+}
+
+impl RequestsInFlight {
+    /// Adds a request. Several requests may have the same ticket.
+    pub(super) fn push(&mut self, request: Request, ticket: Ticket) {
+        self.requests.push(request);
+        self.tickets.push(ticket);
+    }
+
+    /// Appends the requests that have ended since the last call to `finished`. One MPI_Testsome: O(requests in flight),
+    /// never waits.
+    pub(super) fn test_some(&mut self, finished: &mut Vec<FinishedRequest>) -> Result<()> {
+        let n = self.requests.len();
+        if n == 0 {
+            return Ok(());
+        }
+        self.indices.reserve(n);
+        self.statuses.resize(n);
+        let (indices, statuses) = (self.indices.as_mut_ptr(), self.statuses.as_mut_ptr());
+        let mut ended = 0;
+        // SAFETY: `n` requests, and room for `n` indices and statuses (the vector of indices is kept empty).
+        let rc = unsafe { ffi::MPI_Testsome(n as c_int, self.requests.as_mut_ptr(), &mut ended, indices, statuses) };
+        let some_failed = rc == constants().err_in_status;
+        if !some_failed {
+            check("MPI_Testsome", rc)?;
+        }
+        let ended = usize::try_from(ended).unwrap_or(0).min(n); // MPI_UNDEFINED is negative
+        for i in 0..ended {
+            // SAFETY: MPI has filled the first `ended` entries.
+            let index = unsafe { *indices.add(i) };
+            let status = self.statuses.get(i);
+            let code = if some_failed { status.error() } else { ffi::SUCCESS };
+            finished.push(FinishedRequest { ticket: self.tickets[index as usize], code, status });
+            // SAFETY: as above; kept for the removal below.
+            unsafe { self.indices.set_len(i + 1) };
+        }
+        self.indices.sort_unstable_by(|a, b| b.cmp(a));
+        for index in self.indices.drain(..) {
+            self.requests.swap_remove(index as usize);
+            self.tickets.swap_remove(index as usize);
+        }
+        Ok(())
+    }
+
+    /// Waits for the oldest request of `ticket`, if it has one, and appends it to `finished`. One MPI_Wait, which
+    /// sleeps in some versions of MPICH in which MPI_Waitsome and MPI_Waitany spin.
+    pub(super) fn wait(&mut self, ticket: Ticket, finished: &mut Vec<FinishedRequest>) {
+        let Some(at) = self.tickets.iter().position(|&other| other == ticket) else { return };
+        let mut status = MPI_Status::zeroed();
+        // SAFETY: an active request, and room for its status.
+        let code = idle::measured(|| unsafe { ffi::MPI_Wait(self.requests.place(at), &mut status) });
+        self.requests.swap_remove(at);
+        self.tickets.swap_remove(at);
+        finished.push(FinishedRequest { ticket, code, status });
+    }
+
+    /// Gives up all requests in flight: cancels receives, and frees requests that do not end. Returns the tickets whose
+    /// memory MPI may still access. Never waits.
+    pub(super) fn abandon(&mut self, is_receive: impl Fn(Ticket) -> bool) -> HashSet<Ticket> {
+        let mut touched = HashSet::new();
+        for (at, ticket) in self.tickets.iter().enumerate() {
+            if is_receive(*ticket) {
+                // SAFETY: an active receive request.
+                unsafe { ffi::MPI_Cancel(self.requests.place(at)) };
+            }
+        }
+        for (at, ticket) in self.tickets.iter().enumerate() {
+            if !ends_soon(self.requests.place(at)) {
+                touched.insert(*ticket);
+                // SAFETY: an active request; the caller leaks its buffer.
+                unsafe { ffi::MPI_Request_free(self.requests.place(at)) };
+            }
+        }
+        self.requests.clear();
+        self.tickets.clear();
+        touched
+    }
+}
+
+/// Returns true if a request ends within a few tests, as a cancelled receive and a finished send do.
+fn ends_soon(request: *mut Request) -> bool {
+    const TESTS: usize = 100;
+    (0..TESTS).any(|_| {
+        let mut ended = 0;
+        // SAFETY: a valid request; the status is ignored.
+        let rc = unsafe { ffi::MPI_Test(request, &mut ended, status_ignore()) };
+        rc == ffi::SUCCESS && ended != 0
+    })
 }

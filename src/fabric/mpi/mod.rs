@@ -1,5 +1,5 @@
 //! The fabric of MPI programs: non-blocking MPI point-to-point messages. Messages are polled; a rank blocks in MPI on a
-//! message only if nothing else can start before it and this MPI sleeps while it waits (`sleeping`).
+//! message only if nothing else can start before it and this MPI sleeps while it waits (`idle`).
 //!
 //! A program calls [`initialise`] and gets endpoints from the [`World`]. A library inside an MPI program makes
 //! endpoints from the communicators it is given, with [`MpiEndpoint::from_raw`]. A program that uses rsmpi (the crate
@@ -15,20 +15,14 @@ use std::rc::Rc;
 use crate::error::{Error, Result};
 
 mod endpoint;
-mod flight;
 mod idle;
-mod intercommunicator;
-mod native;
 mod raw;
-mod requests;
 #[cfg(feature = "rsmpi")]
 mod rsmpi;
 mod sharing;
 mod single;
-mod sleeping;
 
 pub use endpoint::{DEFAULT_CHUNK, MpiEndpoint};
-pub use native::Native;
 pub use raw::quietly;
 pub use sharing::SharedComm;
 pub use single::SingleRank;

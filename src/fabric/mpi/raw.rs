@@ -163,32 +163,6 @@ impl Comm {
         Ok(comm)
     }
 
-    /// Merges both groups of the inter-communicator `parent`. Returns the merged communicator, and the number of ranks
-    /// of the group that is first in it. Collective over both groups.
-    ///
-    /// # Safety
-    /// `parent` is a valid communicator, MPI is initialised, and this is the thread that may call it.
-    pub(super) unsafe fn merged_from(parent: ffi::MPI_Comm) -> Result<(Self, usize)> {
-        let (mut rank, mut local, mut remote) = (0, 0, 0);
-        // SAFETY: the caller vouches for `parent`.
-        if !unsafe { is_intercommunicator(parent)? } {
-            return Err(Error::argument("communicator", "an intra-communicator", "an inter-communicator"));
-        }
-        // SAFETY: a valid inter-communicator; each writes one int.
-        unsafe {
-            check("MPI_Comm_rank", ffi::MPI_Comm_rank(parent, &mut rank))?;
-            check("MPI_Comm_size", ffi::MPI_Comm_size(parent, &mut local))?;
-            check("MPI_Comm_remote_size", ffi::MPI_Comm_remote_size(parent, &mut remote))?;
-        }
-        let mut handle = handles().comm_null;
-        // SAFETY: a valid inter-communicator. Both groups pass `high` = 0, so MPI chooses their order.
-        check("MPI_Intercomm_merge", unsafe { ffi::MPI_Intercomm_merge(parent, 0, &mut handle) })?;
-        let mut comm = Self { handle, is_quiet: AtomicBool::new(true), rank: 0, ranks: 0, highest_tag: 0 };
-        comm.query()?;
-        let is_first = comm.rank == rank as Rank;
-        Ok((comm, (if is_first { local } else { remote }) as usize))
-    }
-
     /// Returns a duplicate over the same ranks. Collective.
     pub(super) fn duplicate(&self) -> Result<Self> {
         // SAFETY: our own handle is valid until drop.

@@ -120,7 +120,7 @@ fn as_text(capture: &Capture, rows: &[AlikeCalls], encoded: u64) -> String {
     }
     let (calls, made) = (capture.calls(), capture.calls_made());
     let missing =
-        if calls < made { format!(" of {made}: the others are behind TRIB_CAPTURE_LIMIT") } else { String::new() };
+        if calls < made { format!(" of {made}: the others are past the limit in TRIB_CAPTURE") } else { String::new() };
     let per_request = encoded as f64 / requests.max(1) as f64;
     format!(
         "{file}, opened to {mode} by {program} (library {library}), open for {seconds:.3} s\n\

@@ -1,5 +1,6 @@
 //! The options of `trib run`.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
@@ -16,9 +17,10 @@ pub struct RunOptions {
     /// repeated.
     #[arg(long, alias = "hint", value_name = "HINTS")]
     pub hints: Vec<String>,
-    /// Record the collective calls in this directory.
+    /// Record the collective calls in this directory. DIR;limit=2G also sets the maximum size of one capture, 1 GiB by
+    /// default.
     #[arg(long, value_name = "DIR", num_args = 0..=1, default_missing_value = CAPTURES)]
-    pub capture: Option<PathBuf>,
+    pub capture: Option<OsString>,
     /// Capture the calls, and print what took time in the collective calls when the program has ended.
     #[arg(long)]
     pub explain: bool,

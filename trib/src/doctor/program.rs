@@ -82,7 +82,7 @@ impl Program {
             linker: elf.interpreter.map(str::to_string),
             setuid: about.mode() & 0o4000 != 0 && about.uid() != geteuid().as_raw(),
             setgid: about.mode() & 0o2000 != 0 && about.gid() != getegid().as_raw(),
-            capabilities: file.attribute(c"security.capability").is_ok_and(|value| !value.is_empty()),
+            capabilities: file.control().attribute(c"security.capability").is_ok_and(|value| !value.is_empty()),
             libraries: elf.libraries.iter().map(ToString::to_string).collect(),
             has_mpi_inside: defines(&elf, MARK),
             sanitizer,

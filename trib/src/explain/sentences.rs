@@ -161,7 +161,7 @@ fn requests(way: &DirectionAccount) -> String {
 fn missing(account: &Account) -> Option<String> {
     let (has, made) = (account.calls.len() as u64, account.calls_made);
     let (has, made) = if has < made { (grouped(has), grouped(made)) } else { return None };
-    Some(format!("The capture has the first {has} of {made} calls: the others are behind TRIB_CAPTURE_LIMIT."))
+    Some(format!("The capture has the first {has} of {made} calls: the others are past the limit in TRIB_CAPTURE."))
 }
 
 fn where_time_went(account: &Account) -> String {

@@ -14,6 +14,8 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
 
+use tributary::engine::capture::CaptureTarget;
+
 use crate::cli::run::RunOptions;
 use crate::launcher::command::Ready;
 use crate::launcher::component;
@@ -49,7 +51,7 @@ pub fn run(options: &RunOptions) -> Result<(), Failure> {
         );
     }
     let mut command = plan.ready.command();
-    let Some(directory) = variables::captures(options)? else {
+    let Some(CaptureTarget { directory, .. }) = variables::captures(options)? else {
         // The command replaces this process, which so ends as the command does.
         let cause = command.exec();
         not_started(&command, &cause)

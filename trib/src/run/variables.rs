@@ -1,6 +1,6 @@
 //! Sets the environment variables of the ranks for `trib run`, apart from the library to preload.
 
-use std::path::PathBuf;
+use tributary::engine::capture::CaptureTarget;
 
 use crate::cli::run::{CAPTURES, ReportForm, RunOptions};
 use crate::{Failure, hints};
@@ -25,25 +25,27 @@ pub fn of(options: &RunOptions) -> Result<Vec<(String, String)>, Failure> {
         Some(ReportForm::Json) => set("TRIB_REPORT", "json"),
         Some(ReportForm::Html) | None => {}
     }
-    if let Some(directory) = captures(options)? {
-        let shown = || directory.display().to_string();
-        let text = directory.to_str().ok_or_else(|| Failure::new(format!("capture: {}; allowed: UTF-8", shown())))?;
-        set("TRIB_CAPTURE", text);
+    if let Some(target) = captures(options)? {
+        let value = target.value();
+        let bad = || Failure::new(format!("capture: {}; allowed: UTF-8", target.directory.display()));
+        set("TRIB_CAPTURE", value.to_str().ok_or_else(bad)?);
     }
     Ok(variables)
 }
 
-/// Returns the directory for captures, if the options ask for any: the option's, that of TRIB_CAPTURE, or the default.
-/// The path is absolute, because ranks may run in another directory than this process.
+/// Returns the directory for captures and their limit, if the options ask for any: the option's, that of TRIB_CAPTURE, or the
+/// default. The path is absolute, because ranks may run in another directory than this process.
 ///
 /// # Errors
-/// There is no current directory.
-pub fn captures(options: &RunOptions) -> Result<Option<PathBuf>, Failure> {
+/// There is no current directory. A value of the option or of TRIB_CAPTURE that is not allowed.
+pub fn captures(options: &RunOptions) -> Result<Option<CaptureTarget>, Failure> {
     if options.capture.is_none() && !options.explain && options.report != Some(ReportForm::Html) {
         return Ok(None);
     }
-    let named = std::env::var_os("TRIB_CAPTURE").filter(|value| !value.is_empty()).map(PathBuf::from);
-    let directory = options.capture.clone().or(named).unwrap_or_else(|| PathBuf::from(CAPTURES));
-    let fail = |cause| Failure::new(format!("capture: {}: {cause}", directory.display()));
-    std::path::absolute(&directory).map(Some).map_err(fail)
+    let named = std::env::var_os("TRIB_CAPTURE").filter(|value| !value.is_empty());
+    let value = options.capture.clone().or(named).unwrap_or_else(|| CAPTURES.into());
+    let target = CaptureTarget::parse(&value)?;
+    let fail = |cause| Failure::new(format!("capture: {}: {cause}", target.directory.display()));
+    let directory = std::path::absolute(&target.directory).map_err(fail)?;
+    Ok(Some(CaptureTarget { directory, ..target }))
 }

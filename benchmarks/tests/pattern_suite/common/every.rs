@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use tributary::access::pieces::pieces;
+use tributary::access::walk::pieces;
 use tributary::drivers::Domains;
 use tributary_benchmarks::{Division, Pattern, RankAccess, Totals};
 

@@ -40,7 +40,7 @@ fn a_program_is_captured() {
 fn ranks_that_differ_have_no_capture() {
     let directory = tempfile::tempdir().unwrap();
     let outcome = launch(directory.path()).arg("1:TRIB_CAPTURE=/somewhere/else").run();
-    let line = "tributary: no capture: TRIB_CAPTURE or TRIB_CAPTURE_LIMIT is not the same on all ranks";
+    let line = "tributary: no capture: TRIB_CAPTURE is not the same on all ranks";
     assert_eq!(outcome.stderr.matches(line).count(), 1, "{}", outcome.stderr);
     assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0);
     assert_eq!(outcome.stdout.matches("SUCCESS").count(), 2 * RANKS, "{}", outcome.stdout);

@@ -38,7 +38,7 @@ runs on the first host; launchers of MPICH (hydra) and Open MPI find the others.
 ch3:sock, or ch4:ofi (the one in Debian, ch4:ucx, takes all hosts for one).
 
 The command finds in its environment:
-  TRIB_HOSTS            their number; they are trib-host0, trib-host1, ...
+  TRIB_HOSTS_COUNT      their number; they are trib-host0, trib-host1, ...
   TRIB_HOSTS_AGENT      a program that runs a line on a host: $TRIB_HOSTS_AGENT trib-host1 'ip link set eth0 down'
   TRIB_HOSTS_DIRECTORY  a directory in memory that all hosts share
 With --file-rate its environment also has LD_PRELOAD and TRIB_COMPARE_FILE, which ranks must get (Open MPI: -x), too.

@@ -9,12 +9,13 @@ use std::time::Instant;
 
 use tributary::collectives::{FIRST_FREE_TAG, agree};
 use tributary::fabric::Buffers;
-use tributary::fabric::mpi::{Native, World};
+use tributary::fabric::mpi::World;
 use tributary::schedule::{Buffer, ReduceOp};
 use tributary::{Endpoint, Error};
 use tributary_lab::collectives::gatherv::construct::build;
 use tributary_lab::collectives::gatherv::part::GatherPart;
 use tributary_lab::collectives::{gatherv, scatterv};
+use tributary_lab::mpi::Native;
 
 use super::judge::{Implementation, ImplementationTimes};
 use super::sizes::BlockSizes;
@@ -24,8 +25,8 @@ use crate::cli::guidelines::Irregular;
 const WARM_UP: usize = 2;
 
 /// Ranks of the program: MPI's communicator, and our endpoint.
-pub struct Benchmark {
-    native: Native,
+pub struct Benchmark<'world> {
+    native: Native<'world>,
     endpoint: Endpoint,
 }
 
@@ -42,13 +43,13 @@ struct Inputs<'a> {
     padded: Vec<u8>,
 }
 
-impl Benchmark {
+impl<'world> Benchmark<'world> {
     /// Makes the endpoint over all ranks. Collective.
     ///
     /// # Errors
     /// Errors of the fabric.
-    pub fn new(world: &World) -> Result<Self, Error> {
-        Ok(Self { native: world.native()?, endpoint: Endpoint::new(Box::new(world.endpoint()?)) })
+    pub fn new(world: &'world World) -> Result<Self, Error> {
+        Ok(Self { native: Native::new(world)?, endpoint: Endpoint::new(Box::new(world.endpoint()?)) })
     }
 
     /// Returns the number of ranks.

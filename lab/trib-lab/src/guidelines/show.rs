@@ -22,7 +22,7 @@ pub struct MeasuredProblem {
 }
 
 /// Returns the results as tables, one for each operation.
-pub fn table(benchmark: &Benchmark, options: &GuidelinesOptions, all: &[MeasuredProblem]) -> String {
+pub fn table(benchmark: &Benchmark<'_>, options: &GuidelinesOptions, all: &[MeasuredProblem]) -> String {
     let mut text = String::new();
     for &operation in &options.operations {
         let name = |implementation: Implementation| implementation.name(operation);
@@ -54,7 +54,7 @@ fn say(problem: &BlockSizes, violation: &Violation) -> String {
 }
 
 /// Returns the results as JSON.
-pub fn json(benchmark: &Benchmark, options: &GuidelinesOptions, all: &[MeasuredProblem]) -> String {
+pub fn json(benchmark: &Benchmark<'_>, options: &GuidelinesOptions, all: &[MeasuredProblem]) -> String {
     let problems: Vec<Value> = all.iter().map(object).collect();
     let all = json!({
         "ranks": benchmark.ranks(),

@@ -15,7 +15,7 @@ pub fn run(options: &HostsOptions) -> Result<(), Failure> {
     let hosts = Hosts::of(options.hosts, options.shape.clone(), options.queue)?;
     let (mut command, slow_file) = hosts.slow_command(&options.command[0], slots.unwrap_or(1), &options.slow_file)?;
     command.args(&options.command[1..]);
-    command.env("TRIB_HOSTS", options.hosts.to_string());
+    command.env("TRIB_HOSTS_COUNT", options.hosts.to_string());
     command.env("TRIB_HOSTS_AGENT", hosts.agent()).env("TRIB_HOSTS_DIRECTORY", hosts.directory());
     let status = child::run(&mut command)?;
     drop((slow_file, hosts));

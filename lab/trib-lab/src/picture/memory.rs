@@ -1,7 +1,7 @@
 //! Finds the pieces of a rank's memory in the first call, and the position of each piece in the file.
 
 use tributary::access::Piece;
-use tributary::access::pieces::pieces;
+use tributary::access::walk::pieces;
 use tributary_benchmarks::Pattern;
 
 use super::strip::Strip;

@@ -4,9 +4,9 @@ use std::io::{self, IoSlice};
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::engine::storage::Storage;
 use crate::engine::storage::behind::queue::Found;
 use crate::engine::storage::behind::{Behind, WHOLE};
+use crate::engine::storage::{FileControl, Storage};
 
 /// An open file whose writes in collective calls are left behind. Everything that is asked only of a file that was just
 /// created or opened, such as its identity, is asked of that file.
@@ -42,16 +42,6 @@ impl Storage for BehindFile {
         Ok(written)
     }
 
-    fn writes_later(&self, len: u64) -> bool {
-        self.behind.has_room(len)
-    }
-
-    fn at_once(&self, range: Range<u64>) -> io::Result<Option<&dyn Storage>> {
-        self.behind.wait(&range)?;
-        self.behind.note_own(range);
-        Ok(Some(&*self.file))
-    }
-
     /// Reads from memory what this rank has left behind there, and all else from the file.
     fn read_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<usize> {
         let until = match self.behind.find(offset) {
@@ -82,11 +72,6 @@ impl Storage for BehindFile {
         self.file.size()
     }
 
-    fn end(&self) -> io::Result<u64> {
-        let end = self.behind.end()?;
-        Ok(self.file.size()?.max(end))
-    }
-
     fn set_len(&self, len: u64) -> io::Result<()> {
         self.behind.wait(&WHOLE)?;
         self.file.set_len(len)
@@ -97,8 +82,29 @@ impl Storage for BehindFile {
         self.file.sync()
     }
 
+    fn control(&self) -> &dyn FileControl {
+        self
+    }
+}
+
+impl FileControl for BehindFile {
     fn settle(&self) -> io::Result<()> {
         self.behind.wait_for_own(&WHOLE);
-        self.file.settle()
+        self.file.control().settle()
+    }
+
+    fn at_once(&self, range: Range<u64>) -> io::Result<Option<&dyn Storage>> {
+        self.behind.wait(&range)?;
+        self.behind.note_own(range);
+        Ok(Some(&*self.file))
+    }
+
+    fn writes_later(&self, len: u64) -> bool {
+        self.behind.has_room(len)
+    }
+
+    fn end(&self) -> io::Result<Option<u64>> {
+        let end = self.behind.end()?;
+        Ok(Some(self.file.size()?.max(end)))
     }
 }

@@ -28,7 +28,8 @@ impl SeenLocks {
     /// Returns who sees the locks on an open file of a file system. Takes one for a moment.
     pub fn on(found: Option<FileSystem>, file: &dyn Storage) -> Self {
         let is_regular = file.size().is_ok_and(|size| size < u64::MAX);
-        match is_regular && file.hold(0, 0..1).and_then(|()| file.hold(0, 0..0)).is_ok() {
+        let control = file.control();
+        match is_regular && control.hold(0, 0..1).and_then(|()| control.hold(0, 0..0)).is_ok() {
             false => Self::None,
             true if found.is_some_and(|found| found.shares_locks()) => Self::Everywhere,
             true => Self::OnHost,

@@ -11,7 +11,7 @@
 //!   touches. The order of a rank's writes to the same bytes stays.
 //! - **Bytes that other ranks have left behind.** All ranks know the ranges of earlier collective writes. A rank that
 //!   touches such a range waits until no other rank has left bytes there behind, unless it has itself written there last
-//!   ([`ranges`]). A rank shows the range of its bytes by locks far behind the data of the file ([`Storage::hold`]). It takes
+//!   ([`ranges`]). A rank shows the range of its bytes by locks far past the data of the file (`FileControl::hold`). It takes
 //!   them before the ranks agree on the end of the call. This needs no message, so it works in independent calls, too.
 //!   Locks are released when a thread has written the bytes, whatever the other ranks do, so nobody waits for ever.
 //! - **Errors** are kept until a collective call has returned each of them ([`errors`]).
@@ -43,7 +43,7 @@ use crate::engine::storage::behind::limits::BehindLimits;
 use crate::engine::storage::behind::queue::{Found, LeftBytes, LeftQueue, MOST_AT_ONCE, PIECE, copy};
 use crate::engine::storage::behind::ranges::CallRanges;
 use crate::engine::storage::behind::speed::FileSpeed;
-use crate::engine::storage::pace::Pace;
+use crate::engine::storage::worker::Pace;
 use crate::engine::storage::worker::{leave_to_program, lower_priority};
 use crate::engine::storage::{OpenStorage, Storage, StorageFailure, without_size_signal};
 use crate::error::{Error, Result};
@@ -282,12 +282,12 @@ impl Behind {
         }
         let completed = self.lock().completed();
         let file = self.opened()?;
-        if !file.is_held(WHOLE)? {
+        if !file.control().is_held(WHOLE)? {
             self.lock().ranges.forget(completed);
             return Ok(());
         }
         let mut pause = SHORTEST;
-        while file.is_held(range.clone())? {
+        while file.control().is_held(range.clone())? {
             std::thread::sleep(pause);
             pause = (2 * pause).min(LONGEST);
         }
@@ -489,7 +489,7 @@ impl Behind {
             return true;
         }
         // A lock that cannot be released ends when the file is closed.
-        let is_shown = file.hold(self.rank as u64, hull.clone()).is_ok();
+        let is_shown = file.control().hold(self.rank as u64, hull.clone()).is_ok();
         if is_shown {
             state.shown = hull;
         }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use crate::engine::storage::behind::call::CallOnFile;
-use crate::engine::storage::buffer::PieceOfWindow;
+use crate::engine::storage::window_queue::PieceOfWindow;
 use crate::engine::storage::{MOST_PARTS, Storage, StorageFailure, guarded, write_all, write_all_pieces};
 use crate::fabric::pool::Block;
 

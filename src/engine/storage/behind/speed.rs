@@ -37,7 +37,7 @@ impl FileSpeed {
         }
     }
 
-    /// Notes a write of `bytes` bytes. `is_slow` is that of [`Pace`](crate::engine::storage::pace::Pace).
+    /// Notes a write of `bytes` bytes. `is_slow` is that of [`Pace`](crate::engine::storage::worker::Pace).
     pub fn note(&mut self, bytes: u64, is_slow: bool) {
         if is_slow {
             (self.fast, self.slow) = ((0, 0), self.slow.saturating_add(1));

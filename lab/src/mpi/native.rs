@@ -1,39 +1,26 @@
-//! MPI's own blocking collectives on bytes. They serve only to compare this library's algorithms with MPI's.
+//! MPI's own blocking collectives on bytes, with which the laboratory compares its algorithms.
 //!
 //! They run on MPI_COMM_WORLD, which no endpoint uses, so their messages cannot match messages of this library. All are
 //! collective over the program's ranks, with the same root and sizes on every rank.
 
 use std::ffi::{c_int, c_void};
-use std::rc::Rc;
+use std::marker::PhantomData;
 
+use tributary::fabric::mpi::World;
+use tributary::schedule::ReduceOp;
+use tributary::{Error, Rank};
 use tributary_abi::{self as ffi, handles};
 
-use super::{Session, World, raw};
-use crate::error::{Error, Result};
-use crate::schedule::ReduceOp;
-use crate::topology::Rank;
+use super::{check, functions};
 
-/// MPI's own collectives, over all ranks of the program.
-pub struct Native {
-    /// Keeps MPI initialised as long as this value lives.
-    _session: Rc<Session>,
+/// The result of a call of MPI.
+type Result<T> = std::result::Result<T, Error>;
+
+/// MPI's own collectives, over all ranks of the program. MPI stays initialised as long as the `World` lives.
+pub struct Native<'world> {
+    _world: PhantomData<&'world World>,
     rank: Rank,
     ranks: usize,
-}
-
-impl World {
-    /// Returns MPI's own collectives, over all ranks of the program. Local.
-    ///
-    /// # Errors
-    /// [`Error::Fabric`] with MPI's error text.
-    pub fn native(&self) -> Result<Native> {
-        let (mut rank, mut ranks) = (0, 0);
-        // SAFETY: MPI is initialised; each call writes one int.
-        raw::check("MPI_Comm_rank", unsafe { ffi::MPI_Comm_rank(raw::world(), &mut rank) })?;
-        // SAFETY: likewise.
-        raw::check("MPI_Comm_size", unsafe { ffi::MPI_Comm_size(raw::world(), &mut ranks) })?;
-        Ok(Native { _session: self.session.clone(), rank: rank as Rank, ranks: ranks as usize })
-    }
 }
 
 /// Counts and displacements of blocks that lie one after the other.
@@ -42,14 +29,28 @@ struct ConsecutiveBlocks {
     places: Vec<c_int>,
 }
 
-impl Native {
+impl<'world> Native<'world> {
+    /// Returns MPI's own collectives, over all ranks of the program. Local.
+    ///
+    /// # Errors
+    /// [`Error::Fabric`] with MPI's error text.
+    pub fn new(_: &'world World) -> Result<Self> {
+        let (mut rank, mut ranks) = (0, 0);
+        // SAFETY: MPI is initialised; each call writes one int.
+        unsafe {
+            check("MPI_Comm_rank", ffi::MPI_Comm_rank(world(), &mut rank))?;
+            check("MPI_Comm_size", ffi::MPI_Comm_size(world(), &mut ranks))?;
+        }
+        Ok(Self { _world: PhantomData, rank: rank as Rank, ranks: ranks as usize })
+    }
+
     /// Calls MPI_Barrier.
     ///
     /// # Errors
     /// [`Error::Fabric`] with MPI's error text, as of all functions here.
     pub fn barrier(&self) -> Result<()> {
         // SAFETY: MPI is initialised, and the communicator valid.
-        raw::check("MPI_Barrier", unsafe { ffi::MPI_Barrier(raw::world()) })
+        check("MPI_Barrier", unsafe { functions::MPI_Barrier(world()) })
     }
 
     /// Calls MPI_Gather: gathers the blocks of all ranks, each as long as `own`, into the root's `all`.
@@ -63,8 +64,8 @@ impl Native {
         let (count, byte) = (count(own.len() as u64)?, byte());
         let (from, to) = (read(own), written(all));
         // SAFETY: both buffers are as long as the counts say.
-        let rc = unsafe { ffi::MPI_Gather(from, count, byte, to, count, byte, root as c_int, raw::world()) };
-        raw::check("MPI_Gather", rc)
+        let rc = unsafe { ffi::MPI_Gather(from, count, byte, to, count, byte, root as c_int, world()) };
+        check("MPI_Gather", rc)
     }
 
     /// Calls MPI_Gatherv: gathers the blocks of all ranks, of these `sizes` in bytes, one after the other into the
@@ -79,8 +80,8 @@ impl Native {
         let (counts, places, byte) = (blocks.counts.as_ptr(), blocks.places.as_ptr(), byte());
         let own = blocks.counts[self.rank];
         // SAFETY: both buffers are as long as the counts say.
-        let rc = unsafe { ffi::MPI_Gatherv(from, own, byte, to, counts, places, byte, root as c_int, raw::world()) };
-        raw::check("MPI_Gatherv", rc)
+        let rc = unsafe { functions::MPI_Gatherv(from, own, byte, to, counts, places, byte, root as c_int, world()) };
+        check("MPI_Gatherv", rc)
     }
 
     /// Calls MPI_Scatter: sends the root's `all` in blocks of the length of `own`, one to each rank.
@@ -94,8 +95,8 @@ impl Native {
         let (count, byte) = (count(own.len() as u64)?, byte());
         let (from, to) = (read(all), written(own));
         // SAFETY: both buffers are as long as the counts say.
-        let rc = unsafe { ffi::MPI_Scatter(from, count, byte, to, count, byte, root as c_int, raw::world()) };
-        raw::check("MPI_Scatter", rc)
+        let rc = unsafe { functions::MPI_Scatter(from, count, byte, to, count, byte, root as c_int, world()) };
+        check("MPI_Scatter", rc)
     }
 
     /// Calls MPI_Scatterv: sends the root's `all` in blocks of these `sizes` in bytes, one to each rank.
@@ -109,8 +110,8 @@ impl Native {
         let (counts, places, byte) = (blocks.counts.as_ptr(), blocks.places.as_ptr(), byte());
         let own = blocks.counts[self.rank];
         // SAFETY: both buffers are as long as the counts say.
-        let rc = unsafe { ffi::MPI_Scatterv(from, counts, places, byte, to, own, byte, root as c_int, raw::world()) };
-        raw::check("MPI_Scatterv", rc)
+        let rc = unsafe { functions::MPI_Scatterv(from, counts, places, byte, to, own, byte, root as c_int, world()) };
+        check("MPI_Scatterv", rc)
     }
 
     /// Calls MPI_Allgatherv: gathers the blocks of all ranks, of these `sizes` in bytes, one after the other into `all`
@@ -124,8 +125,8 @@ impl Native {
         let (counts, places, byte) = (blocks.counts.as_ptr(), blocks.places.as_ptr(), byte());
         let own = blocks.counts[self.rank];
         // SAFETY: both buffers are as long as the counts say.
-        let rc = unsafe { ffi::MPI_Allgatherv(from, own, byte, to, counts, places, byte, raw::world()) };
-        raw::check("MPI_Allgatherv", rc)
+        let rc = unsafe { functions::MPI_Allgatherv(from, own, byte, to, counts, places, byte, world()) };
+        check("MPI_Allgatherv", rc)
     }
 
     /// Calls MPI_Bcast: sends the root's `message` to every rank.
@@ -136,7 +137,7 @@ impl Native {
         self.check_root(root)?;
         let (count, at) = (count(message.len() as u64)?, written(message));
         // SAFETY: the buffer is as long as the count says.
-        raw::check("MPI_Bcast", unsafe { ffi::MPI_Bcast(at, count, byte(), root as c_int, raw::world()) })
+        check("MPI_Bcast", unsafe { functions::MPI_Bcast(at, count, byte(), root as c_int, world()) })
     }
 
     /// Calls MPI_Reduce: returns the reduced words of all ranks at the root; zeros on other ranks.
@@ -149,8 +150,8 @@ impl Native {
         let (from, to) = (read(own), written(&mut combined));
         let (count, (kind, op)) = (count(own.len() as u64)?, (word_type(), operation(with)));
         // SAFETY: both buffers hold `count` words.
-        let rc = unsafe { ffi::MPI_Reduce(from, to, count, kind, op, root as c_int, raw::world()) };
-        raw::check("MPI_Reduce", rc)?;
+        let rc = unsafe { ffi::MPI_Reduce(from, to, count, kind, op, root as c_int, world()) };
+        check("MPI_Reduce", rc)?;
         Ok(combined)
     }
 
@@ -163,8 +164,8 @@ impl Native {
         let (from, to) = (read(own), written(&mut combined));
         let (count, (kind, op)) = (count(own.len() as u64)?, (word_type(), operation(with)));
         // SAFETY: both buffers hold `count` words.
-        let rc = unsafe { ffi::MPI_Allreduce(from, to, count, kind, op, raw::world()) };
-        raw::check("MPI_Allreduce", rc)?;
+        let rc = unsafe { ffi::MPI_Allreduce(from, to, count, kind, op, world()) };
+        check("MPI_Allreduce", rc)?;
         Ok(combined)
     }
 
@@ -214,6 +215,10 @@ fn read<T>(slice: &[T]) -> *const c_void {
 /// Returns the address that MPI writes to; null for an empty slice.
 fn written<T>(slice: &mut [T]) -> *mut c_void {
     if slice.is_empty() { std::ptr::null_mut() } else { slice.as_mut_ptr().cast() }
+}
+
+fn world() -> ffi::MPI_Comm {
+    handles().comm_world
 }
 
 fn byte() -> ffi::MPI_Datatype {
