@@ -21,7 +21,7 @@ use crate::engine::setup::Setup;
 use crate::engine::shared::Arena;
 use crate::engine::storage::window_queue::Outcome;
 use crate::engine::storage::{Storage, end};
-use crate::error::{Error, Result};
+use crate::error::{Error, FileOperation, Result};
 use crate::fabric::Endpoint;
 use crate::fabric::frame::Encoder;
 use crate::hints::Switch;
@@ -110,7 +110,7 @@ impl FirstPart<'_> {
             }
             Err(cause) => {
                 agreed.failed = Some(CallFault::OfRank(self.rank));
-                Err(Error::io(self.rank, "take shared memory for", &self.setup.path, agreed.left.start, &cause))
+                Err(Error::io(self.rank, FileOperation::TakeSharedMemory, &self.setup.path, agreed.left.start, &cause))
             }
         }
     }

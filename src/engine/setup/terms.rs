@@ -15,7 +15,7 @@ use crate::engine::policy::learned::{FileSystemKey, Learned};
 use crate::engine::storage::behind::limits::SeenLocks;
 use crate::engine::storage::guarded;
 use crate::engine::storage::sieve::KnownBytes;
-use crate::error::{About, Error, Result};
+use crate::error::{About, Error, FileOperation, Result};
 use crate::exchange::cost::Costs;
 use crate::fabric::Endpoint;
 use crate::fabric::frame::{Encoder, words};
@@ -234,14 +234,14 @@ fn captured(rank: Rank, [least, most]: [u64; 2]) -> bool {
 }
 
 fn damaged(what: &str) -> Error {
-    Error::Internal { rank: 0, what: format!("rank 0 has told {what}") }
+    Error::internal(0, format!("rank 0 has told {what}"))
 }
 
 /// Decodes the answer of rank 0. An error names rank 0 if there are other ranks.
 fn decode_created(answer: &[u8], ranks: usize) -> Result<Created> {
     let created = wire::from_bytes::<Result<Created>>(answer);
     let created = created.ok_or_else(|| damaged("properties of the file that cannot be decoded"))?;
-    created.map_err(|error| error.told_by(0, ranks))
+    created.map_err(|error| error.told_by(0, ranks).agreed())
 }
 
 /// Kinds of the answer of rank 0. `MADE`: the properties of the file. `STOPPED`: the first agreement forbids the open.
@@ -339,7 +339,7 @@ impl Combine for Terms<'_, '_> {
 /// Creates or opens the file on rank 0. A panic of the storage becomes an error, because the other ranks wait for the
 /// answer of rank 0.
 fn create(arguments: &OpenArguments<'_>, alike: Alike) -> Result<Created> {
-    let created = guarded("open", None, || Ok(made(arguments, alike)));
+    let created = guarded(FileOperation::Open, None, || Ok(made(arguments, alike)));
     created.unwrap_or_else(|failure| Err(failure.into_error(0, arguments.path)))
 }
 
@@ -354,7 +354,7 @@ fn made(arguments: &OpenArguments<'_>, alike: Alike) -> Result<Created> {
     let leaves_behind = hints.write_behind != Some(0) && mode != Mode::Read;
     let (driver, hints) = (driver_on(files, name, path), hints.for_driver());
     let file = match mode {
-        Mode::Read => files.open(path, mode).map_err(|cause| Error::io(0, "open", path, None, &cause))?,
+        Mode::Read => files.open(path, mode).map_err(|cause| Error::io(0, FileOperation::Open, path, None, &cause))?,
         Mode::Create | Mode::Update => drivers::create(files, path, &hints)?,
     };
     let mut layout = driver.layout(files, path, &*file, &hints)?;
@@ -374,9 +374,9 @@ fn made(arguments: &OpenArguments<'_>, alike: Alike) -> Result<Created> {
         ])
     });
     let identity = if is_of_one_machine { found } else { Ok(None) };
-    let identity = identity.map_err(|cause| Error::io(0, "stat", path, None, &cause))?;
+    let identity = identity.map_err(|cause| Error::io(0, FileOperation::Stat, path, None, &cause))?;
     if mode == Mode::Create {
-        emptied(&*file).map_err(|cause| Error::io(0, "truncate", path, None, &cause))?;
+        emptied(&*file).map_err(|cause| Error::io(0, FileOperation::SetSize, path, None, &cause))?;
     }
     let (key, learned) = (Tiling::random().key(), Learned::kept(file_system));
     Ok(Created { name, layout, hosts_cache_apart, known, locks, identity, key, file_system, learned, alike, costs })

@@ -15,7 +15,7 @@ use crate::access::{Sink, Walk};
 use crate::engine::policy::call_windows::CallWindows;
 use crate::engine::storage::copy::copy;
 use crate::engine::storage::{Storage, guarded, read_all};
-use crate::error::{Error, Result};
+use crate::error::{Error, FileOperation, Result};
 use crate::fabric::Endpoint;
 use crate::topology::Rank;
 
@@ -118,7 +118,7 @@ impl WindowReader<'_> {
         // SAFETY: this rank has claimed the window, and all have passed the one before it in its place.
         let bytes = unsafe { self.arena.bytes_mut(&self.windows, extent) };
         let outcome = match self.storage {
-            Ok(storage) => guarded("read", extent.offset, || read_all(&**storage, bytes, extent.offset))
+            Ok(storage) => guarded(FileOperation::Read, extent.offset, || read_all(&**storage, bytes, extent.offset))
                 .map_err(|failure| failure.into_error(self.rank, self.path)),
             Err(error) => Err(error.clone()),
         };

@@ -16,7 +16,7 @@ use crate::engine::storage::pace::Pace;
 use crate::engine::storage::present::{Present, unmark_shared};
 use crate::engine::storage::sieve::{Segment, Sieve};
 use crate::engine::storage::{self, Storage, StorageFailure, guarded, without_size_signal, write_all};
-use crate::error::{Error, Result};
+use crate::error::{Error, FileOperation, Result};
 use crate::topology::Rank;
 
 /// The way in which the writer knows which bytes of a window have data.
@@ -253,7 +253,7 @@ impl WindowWriter<'_> {
         }
         let mut written = 0;
         let outcome = match self.storage {
-            Ok(storage) => guarded("write", None, || act(&**storage, &mut written))
+            Ok(storage) => guarded(FileOperation::Write, None, || act(&**storage, &mut written))
                 .map_err(|failure| failure.into_error(self.rank, self.path)),
             Err(error) => Err(error.clone()),
         };

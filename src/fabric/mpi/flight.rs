@@ -37,7 +37,7 @@ impl Incoming {
     pub(super) fn new(from: Rank, tag: u16, capacity: u64) -> Result<Self> {
         let room = usize::try_from(capacity).ok().and_then(|capacity| Some((capacity, Block::take(capacity).ok()?)));
         let Some((capacity, body)) = room else {
-            return Err(Error::Fabric(format!("no memory to receive {capacity} bytes from rank {from}")));
+            return Err(Error::fabric(format!("no memory to receive {capacity} bytes from rank {from}")));
         };
         Ok(Self { from, tag, capacity, body, waiting: false })
     }

@@ -25,7 +25,7 @@ impl FinishedRequest {
         let mut count = 0;
         // SAFETY: a status that MPI filled in for a completed receive of bytes.
         check("MPI_Get_count", unsafe { ffi::MPI_Get_count(&self.status, handles().uint8, &mut count) })?;
-        usize::try_from(count).map_err(|_| Error::Fabric(format!("MPI_Get_count: {count} bytes, not a whole number")))
+        usize::try_from(count).map_err(|_| Error::fabric(format!("MPI_Get_count: {count} bytes, not a whole number")))
     }
 }
 

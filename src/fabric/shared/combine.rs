@@ -332,7 +332,7 @@ impl Endpoint {
         if let Some(seen) = shared.arrive(own, leave, decide) {
             self.wait_for_change(shared.generation(), seen, shared.spins).await?;
             if shared.broken().load(Ordering::Acquire) != 0 {
-                return Err(Error::Fabric("a rank panicked in the middle of a call".to_string()));
+                return Err(Error::fabric("a rank panicked in the middle of a call"));
             }
         }
         Ok(())

@@ -253,7 +253,7 @@ impl Endpoint {
             let number =
                 |at: usize| received.get(at..at + 8).and_then(|bytes| bytes.try_into().ok()).map(u64::from_le_bytes);
             let (Some(there), Some(process), Some(descriptor)) = (number(0), number(8), number(16)) else {
-                return Err(Error::Fabric(format!("the address of shared memory has {} bytes", received.len())));
+                return Err(Error::fabric(format!("the address of shared memory has {} bytes", received.len())));
             };
             let here = process > 0 && there == host;
             return Ok(here.then(|| SharedMemory::open((process as u32, descriptor as i32), size).ok()).flatten());

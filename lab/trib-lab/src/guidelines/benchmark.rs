@@ -211,7 +211,7 @@ impl Benchmark {
             return Ok(());
         }
         let what = format!("{} delivered wrong bytes", implementation.name(inputs.operation));
-        Err(Error::Internal { rank, what })
+        Err(Error::internal(rank, what))
     }
 }
 
