@@ -100,7 +100,7 @@ impl FirstPart<'_> {
         match arena.prepare(&agreed.decision.windows) {
             Ok(()) => {
                 // Bytes that ranks wrote before the agreement count too.
-                arena.written().store(agreed.transferred, Ordering::Release);
+                arena.call().written.store(agreed.transferred, Ordering::Release);
                 Ok(())
             }
             Err(_) if self.direction == Direction::Read || agreed.disjoint == Some(true) => {

@@ -19,7 +19,7 @@ use crate::error::{About, Error, FileOperation, Result};
 use crate::exchange::cost::Costs;
 use crate::fabric::Endpoint;
 use crate::fabric::frame::{Encoder, words};
-use crate::fabric::shared::{Cores, HostAddress};
+use crate::fabric::shared::{Cores, HostAddress, MEMORY_LAYOUT};
 use crate::hints::{DriverName, Hints};
 use crate::machine;
 use crate::schedule::ReduceOp;
@@ -84,15 +84,21 @@ impl OpenArguments<'_> {
     /// Returns a hash of the arguments that must be the same on all ranks.
     fn fingerprint(&self) -> u64 {
         let Self { path, mode, hints, .. } = self;
-        fingerprint([path.as_os_str().as_bytes(), mode_name(*mode).as_bytes(), hints.to_text().as_bytes()])
+        let (path, mode, hints) = (path.as_os_str().as_bytes(), mode_name(*mode), hints.to_text());
+        fingerprint([library().as_bytes(), path, mode.as_bytes(), hints.as_bytes()])
     }
 
     /// Returns the arguments that must be the same on all ranks, for an error message.
     fn words(&self) -> TermsInWords {
         let hints = self.hints.table().into_iter().map(|row| (row.key.to_string(), row.value)).collect();
         let (path, mode) = (self.path.as_os_str().as_bytes().to_vec(), mode_name(self.mode).to_string());
-        TermsInWords { path, mode, hints }
+        TermsInWords { library: library(), path, mode, hints }
     }
+}
+
+/// Returns the version of this library, with the number of its layout of shared memory.
+fn library() -> String {
+    format!("version {} with memory layout {MEMORY_LAYOUT}", env!("CARGO_PKG_VERSION"))
 }
 
 fn mode_name(mode: Mode) -> &'static str {
@@ -106,13 +112,14 @@ fn mode_name(mode: Mode) -> &'static str {
 /// The arguments of one rank, in a form that other ranks can compare.
 #[derive(Debug, PartialEq, Eq)]
 struct TermsInWords {
+    library: String,
     path: Vec<u8>,
     mode: String,
     /// (key, value) of each hint.
     hints: Vec<(String, String)>,
 }
 
-wire::fields!(struct TermsInWords { path, mode, hints });
+wire::fields!(struct TermsInWords { library, path, mode, hints });
 
 impl TermsInWords {
     /// Checks that the arguments of `rank` equal `first`, the arguments of rank 0.
@@ -125,7 +132,9 @@ impl TermsInWords {
         }
         let of = |path: &[u8]| Path::new(OsStr::from_bytes(path)).display().to_string();
         let hints = || self.hints.iter().zip(&first.hints).find(|(own, first)| own != first);
-        let (what, value) = if self.path != first.path {
+        let (what, value) = if self.library != first.library {
+            ("library".to_string(), format!("{} on rank {rank}, {} on rank 0", self.library, first.library))
+        } else if self.path != first.path {
             let (own, first) = (of(&self.path), of(&first.path));
             ("path".to_string(), format!("rank {rank} opens {own}, rank 0 {first}"))
         } else if self.mode != first.mode {

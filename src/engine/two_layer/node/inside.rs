@@ -128,8 +128,8 @@ impl<'a> NodeMember<'a> {
         Some(self.group.watch(self.awaited(), seen))
     }
 
-    fn entry(&self, aggregator: usize) -> RingEntry<'a> {
-        RingEntry::new(self.group, aggregator)
+    fn entry(&self, aggregator: usize) -> &'a RingEntry {
+        RingEntry::of(self.group, aggregator)
     }
 
     /// Returns where the message of a span lies in the ring; `None` until it is published.
