@@ -33,7 +33,7 @@ use std::path::Path;
 
 use serde_json::{Map, Value};
 
-use crate::error::{Error, Result};
+use crate::error::{Error, FileOperation, Result};
 use crate::exchange::cost::Costs;
 use crate::memo::Memo;
 
@@ -159,14 +159,14 @@ pub fn costs(path: &str) -> Option<Costs> {
 }
 
 fn load(path: &str) -> Result<Costs> {
-    let fail = |operation: &'static str| move |cause| Error::io(0, operation, Path::new(path), None, &cause);
+    let fail = |operation: FileOperation| move |cause| Error::io(0, operation, Path::new(path), None, &cause);
     // Reading a pipe would wait for its writer.
-    if !std::fs::metadata(path).map_err(fail("open"))?.is_file() {
+    if !std::fs::metadata(path).map_err(fail(FileOperation::Open))?.is_file() {
         return Err(Error::argument("machine file", path, "an ordinary file"));
     }
     let mut text = Vec::new();
-    let file = std::fs::File::open(path).map_err(fail("open"))?;
-    file.take(LONGEST + 1).read_to_end(&mut text).map_err(fail("read"))?;
+    let file = std::fs::File::open(path).map_err(fail(FileOperation::Open))?;
+    file.take(LONGEST + 1).read_to_end(&mut text).map_err(fail(FileOperation::Read))?;
     match text.len() as u64 > LONGEST {
         true => Err(Error::argument("machine file", path, format!("{LONGEST} bytes or fewer"))),
         false => parse(path, &text),

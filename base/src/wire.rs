@@ -155,6 +155,16 @@ impl<T: Wire> Wire for Option<T> {
     }
 }
 
+impl<T: Wire> Wire for Box<T> {
+    fn encode(&self, to: &mut Vec<u8>) {
+        (**self).encode(to);
+    }
+
+    fn decode(from: &mut &[u8]) -> Option<Self> {
+        T::decode(from).map(Self::new)
+    }
+}
+
 impl<T: Wire, E: Wire> Wire for Result<T, E> {
     fn encode(&self, to: &mut Vec<u8>) {
         self.is_ok().encode(to);
@@ -245,20 +255,20 @@ mod tests {
     use super::*;
     use crate::Error;
     use crate::calls::CallGroups;
-    use crate::error::{About, IoClass};
+    use crate::error::{About, FileOperation, IoClass};
 
     fn errors() -> Vec<Error> {
         let cause = std::io::Error::from_raw_os_error(libc::ENOSPC);
         vec![
             Error::hint("cb_nodes", "ä", "1 or more").of_rank(3),
             Error::argument("path", "a\nb", "").about(About::Terms),
-            Error::io(7, "write", "file".as_ref(), u64::MAX, &cause),
-            Error::Codec { at: 5, what: "cut".to_string() },
+            Error::io(7, FileOperation::deferred_write("write", 3), "file".as_ref(), u64::MAX, &cause),
+            Error::codec(5, "cut"),
             Error::NoMemory { rank: 1, bytes: 1 << 40, what: String::new() },
             Error::refused(2, "other hints"),
             Error::CallsDiffer { calls: CallGroups::from_calls([(1, "a"), (2, "b")]), path: "f".to_string() },
-            Error::Fabric("gone".to_string()),
-            Error::Internal { rank: 0, what: "x".repeat(300) },
+            Error::fabric("gone"),
+            Error::internal(0, "x".repeat(300)),
         ]
     }
 

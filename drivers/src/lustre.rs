@@ -5,6 +5,7 @@ use std::ffi::CStr;
 use std::io;
 use std::path::Path;
 
+use tributary_base::error::FileOperation;
 use tributary_base::{Error, Extent, Rank, Result, Topology};
 
 use crate::domains::Domains;
@@ -23,8 +24,6 @@ const UNIT: u64 = 1 << 20;
 const GRAIN: u64 = 1 << 16;
 /// Maximum number of bytes of one round of all aggregators, so that offsets of windows do not overflow.
 const FARTHEST: u64 = 1 << 62;
-/// Name, in [`Error::Io`], of the call that sets a file's stripes.
-pub(crate) const SET_STRIPES: &str = "setstripe";
 /// Name of the extended attribute that describes a file's stripes.
 pub(crate) const ATTRIBUTE: &CStr = c"lustre.lov";
 
@@ -141,7 +140,7 @@ fn create_striped(files: &dyn OpenStorage, path: &Path, hints: &DriverHints) -> 
     let there_already = |cause: &io::Error| cause.kind() == io::ErrorKind::AlreadyExists;
     let file = match files.create_without_stripes(path) {
         Err(cause) if there_already(&cause) => return Ok(()),
-        made => made.map_err(|cause| Error::io(0, "open", path, None, &cause))?,
+        made => made.map_err(|cause| Error::io(0, FileOperation::Open, path, None, &cause))?,
     };
     let striped = match file.control().set_stripes(&request) {
         // A Lustre before 2.13, or with fewer servers than the hints ask for.
@@ -153,7 +152,7 @@ fn create_striped(files: &dyn OpenStorage, path: &Path, hints: &DriverHints) -> 
     match striped {
         // Another process has opened the file meanwhile, which gave the file stripes.
         Err(cause) if there_already(&cause) => Ok(()),
-        striped => striped.map_err(|cause| Error::io(0, SET_STRIPES, path, None, &cause)),
+        striped => striped.map_err(|cause| Error::io(0, FileOperation::SetStripes, path, None, &cause)),
     }
 }
 
@@ -276,7 +275,7 @@ mod tests {
             error
         };
         let error = refused(Fault::Stripes(libc::ENOSPC), 1 << 20);
-        assert!(matches!(&error, Error::Io { operation, .. } if operation == SET_STRIPES), "{error}");
+        assert!(matches!(&error, Error::Io { operation: FileOperation::SetStripes, .. }), "{error}");
         assert!(matches!(refused(Fault::None, 10), Error::Hint { .. }));
     }
 
@@ -298,7 +297,7 @@ mod tests {
         }
         let path = dir.path().join("new");
         let error = create_striped(&SystemFiles, &path, &units(Some(1 << 20))).unwrap_err();
-        assert!(matches!(&error, Error::Io { operation, .. } if operation == SET_STRIPES), "{error}");
+        assert!(matches!(&error, Error::Io { operation: FileOperation::SetStripes, .. }), "{error}");
         assert!(path.exists(), "nobody else has its file taken away");
     }
 

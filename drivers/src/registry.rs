@@ -9,6 +9,7 @@ use std::path::Path;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
+use tributary_base::error::FileOperation;
 use tributary_base::wire::Wire;
 use tributary_base::{Error, Result};
 
@@ -147,13 +148,13 @@ fn of_file_system(found: Option<FileSystem>) -> DriverName {
 /// no new file then.
 pub fn create(files: &dyn OpenStorage, path: &Path, hints: &DriverHints) -> Result<Box<dyn Storage>> {
     if let Err(error) = lay_out(files, path, hints) {
-        if matches!(&error, Error::Io { operation, .. } if operation == lustre::SET_STRIPES) {
+        if matches!(&error, Error::Io { operation: FileOperation::SetStripes, .. }) {
             // If the file cannot be removed either, the first error says enough.
             let _ = files.remove(path);
         }
         return Err(error);
     }
-    files.create(path).map_err(|cause| Error::io(0, "open", path, None, &cause))
+    files.create(path).map_err(|cause| Error::io(0, FileOperation::Open, path, None, &cause))
 }
 
 /// Creates a file with the layout of the hints, if its file system has layouts, a hint sets one, and the file does not exist; otherwise

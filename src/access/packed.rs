@@ -132,7 +132,7 @@ impl Packed {
     /// The errors of [`Packed::read`].
     pub(super) fn read_with_end(bytes: &mut Bytes) -> Result<(Self, u64)> {
         let mut at = 0;
-        let cut = |at| Error::Codec { at, what: "the bytes end before the extents do".to_string() };
+        let cut = |at| Error::codec(at, "the bytes end before the extents do");
         let length = varint::get(bytes, &mut at).ok_or_else(|| cut(at))?;
         if length > (bytes.len() - at) as u64 {
             return Err(cut(at));
@@ -251,14 +251,14 @@ fn summarise(tokens: &[u8]) -> Result<(Summary, u64)> {
     let mut all = Summary::EMPTY;
     let mut last_end: i128 = 0;
     let (mut low, mut high) = (i128::MAX, 0i128);
-    let too_large = || Error::Codec { at: 0, what: "extents beyond 2^63 - 1, or before 0".to_string() };
+    let too_large = || Error::codec(0, "extents beyond 2^63 - 1, or before 0");
     pairs::check(tokens, |block, times| {
         let mut end = last_end;
         let mut bytes: u128 = 0;
         let (mut block_low, mut block_high) = (i128::MAX, i128::MIN);
         for (index, &(gap, len)) in block.iter().enumerate() {
             if len == 0 {
-                return Err(Error::Codec { at: 0, what: "an extent of length 0".to_string() });
+                return Err(Error::codec(0, "an extent of length 0"));
             }
             let offset = end + i128::from(gap);
             let first_of_all = all.count == 0 && index == 0;

@@ -254,7 +254,7 @@ pub fn check(bytes: &[u8], mut visit: impl FnMut(&[Pair], u64) -> Result<()>) ->
     let mut history = PairHistory::default();
     while at < bytes.len() {
         let start = at;
-        let damaged = |what: &str| Error::Codec { at: start, what: what.to_string() };
+        let damaged = |what: &str| Error::codec(start, what.to_string());
         match read_token(bytes, &mut at).ok_or_else(|| damaged("a cut token"))? {
             Token::Literals(0) => return Err(damaged("an empty token")),
             Token::Literals(count) => {

@@ -68,7 +68,7 @@ pub async fn broadcast(endpoint: &mut Endpoint, root: Rank, bytes: &[u8]) -> Res
         }
         let answer = team.combine(endpoint, &mut own).await?;
         let Some((left, part)) = answer.split_first_chunk() else {
-            return Err(Error::Internal { rank: root, what: "a broadcast arrived without its length".to_string() });
+            return Err(Error::internal(root, "a broadcast arrived without its length"));
         };
         all.extend_from_slice(part);
         if u64::from_le_bytes(*left) == part.len() as u64 {
@@ -131,7 +131,7 @@ pub async fn agree<T>(endpoint: &mut Endpoint, outcome: Result<T>) -> Result<T> 
 /// # Errors
 /// Errors of the message transport.
 pub async fn broadcast_error(endpoint: &mut Endpoint, root: Rank, error: Option<&Error>) -> Result<Error> {
-    let internal = |what: String| Error::Internal { rank: root, what };
+    let internal = |what: String| Error::internal(root, what);
     if root >= endpoint.ranks() {
         return Err(internal("a rank that is not there reported an error".to_string()));
     }
@@ -141,8 +141,7 @@ pub async fn broadcast_error(endpoint: &mut Endpoint, root: Rank, error: Option<
         Some(None) => internal("a rank reported an error but sent none".to_string()),
         None => internal("an error could not be decoded".to_string()),
     };
-    endpoint.waiting().failure().agreed(&error);
-    Ok(error)
+    Ok(error.agreed())
 }
 
 #[cfg(test)]
@@ -195,11 +194,11 @@ mod tests {
     fn all_get_the_error_of_the_lowest() {
         for all in on_all(|endpoint| {
             let (me, waiting) = (endpoint.rank(), endpoint.waiting().clone());
-            let outcome = if me % 3 == 2 { Err(Error::Fabric(format!("rank {me}"))) } else { Ok(me) };
+            let outcome = if me % 3 == 2 { Err(Error::fabric(format!("rank {me}"))) } else { Ok(me) };
             waiting.wait(pin!(agree(endpoint, outcome)))
         }) {
             for (rank, outcome) in all.iter().enumerate() {
-                let expected = if all.len() > 2 { Err(Error::Fabric("rank 2".into())) } else { Ok(rank) };
+                let expected = if all.len() > 2 { Err(Error::fabric("rank 2")) } else { Ok(rank) };
                 assert_eq!(*outcome, expected);
             }
         }

@@ -183,7 +183,7 @@ async fn exchange(
 /// Returns a message with one frame of at most `most` bytes.
 fn message(most: usize, encode: impl FnOnce(&mut Encoder<'_>)) -> Result<Message> {
     let mut block =
-        Block::take(LENGTH + most).map_err(|cause| Error::Fabric(format!("memory for a message: {cause}")))?;
+        Block::take(LENGTH + most).map_err(|cause| Error::fabric(format!("memory for a message: {cause}")))?;
     let len = frame::put(&mut block.whole_mut()[..LENGTH + most], encode);
     Ok(Message::copy_from_slice(&block.whole_mut()[..len]))
 }
@@ -208,7 +208,7 @@ impl Memory for CombineMemory {
     fn write(&mut self, from: Rank, _span: Span, message: Message) -> Result<()> {
         if !frame::is_whole(&message) {
             let len = message.len();
-            return Err(Error::Fabric(format!("a message of an agreement from rank {from} was cut to {len} bytes")));
+            return Err(Error::fabric(format!("a message of an agreement from rank {from} was cut to {len} bytes")));
         }
         self.received.push(message);
         Ok(())

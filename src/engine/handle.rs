@@ -31,7 +31,7 @@ use crate::engine::storage::{
     OpenStorage, Storage, StorageFailure, direct, direct_read, end, guarded, read_present, size, without_size_signal,
     write_all,
 };
-use crate::error::{Error, IoClass, Result};
+use crate::error::{Error, FileOperation, IoCause, IoClass, Result};
 use crate::fabric::Idle;
 use crate::topology::Rank;
 
@@ -79,7 +79,7 @@ impl FileHandle {
         if let Some(storage) = &self.storage {
             return Ok(storage.clone());
         }
-        let failure = |cause| StorageFailure { operation: "open", offset: None, cause };
+        let failure = |cause| StorageFailure { operation: FileOperation::Open, offset: None, cause };
         let open = || {
             let file = self.files.open(&setup.path, setup.mode).map_err(failure)?;
             if setup.hosts_cache_apart {
@@ -87,7 +87,7 @@ impl FileHandle {
             }
             setup.is_the_same(file)
         };
-        let opened = self.with_context(setup, guarded("open", None, open));
+        let opened = self.with_context(setup, guarded(FileOperation::Open, None, open));
         let storage: Arc<dyn Storage> = match setup.layout.direct_from {
             Some(from) => Arc::new(DirectWrites::over(opened?, from)),
             None => opened?.into(),
@@ -109,8 +109,9 @@ impl FileHandle {
     /// worker is an error of the first window.
     pub fn open_queue(&mut self, setup: &Setup, waker: Arc<dyn Idle>) -> WindowQueue {
         let (rank, path) = (self.rank, setup.path.clone());
-        let start =
-            |storage| Worker::start(storage, waker).map_err(|cause| Error::io(rank, "open", &path, None, &cause));
+        let start = |storage| {
+            Worker::start(storage, waker).map_err(|cause| Error::io(rank, FileOperation::Open, &path, None, &cause))
+        };
         let worker = self.storage(setup).and_then(start);
         WindowQueue::new(worker, &setup.hints, setup.window_terms().1, rank, path)
     }
@@ -125,7 +126,7 @@ impl FileHandle {
         if let Some(behind) = &self.behind {
             behind.close();
         }
-        settled.map_err(|cause| Error::io(self.rank, "close", &setup.path, None, &cause))
+        settled.map_err(|cause| Error::io(self.rank, FileOperation::Close, &setup.path, None, &cause))
     }
 
     /// Closes the handle; the next access opens the file again.
@@ -145,7 +146,7 @@ impl FileHandle {
             false => self.storage.clone(),
         };
         let synced = storage.map_or(Ok(()), |storage| storage.sync());
-        synced.map_err(|cause| Error::io(self.rank, "sync", &setup.path, None, &cause))
+        synced.map_err(|cause| Error::io(self.rank, FileOperation::Sync, &setup.path, None, &cause))
     }
 
     /// Waits until this rank's bytes that collective writes have left behind are in the file. Errors stay for the next
@@ -198,7 +199,8 @@ impl FileHandle {
         }
         let bridge = setup.read_sieve().bridge();
         let read = self.storage(setup).and_then(|storage| {
-            let read = guarded("read", None, || direct_read::read(&*storage, extents, layout, sink, bridge));
+            let read =
+                guarded(FileOperation::Read, None, || direct_read::read(&*storage, extents, layout, sink, bridge));
             self.with_context(setup, read)
         });
         read.unwrap_or_else(|error| Outcome { error: Some(error), ..Outcome::default() })
@@ -212,7 +214,7 @@ impl FileHandle {
         let storage = self.storage(setup)?;
         let _quiet = without_size_signal();
         let mut written = 0;
-        let outcome = guarded("write", offset, || write_all(&*storage, bytes, offset, &mut written));
+        let outcome = guarded(FileOperation::Write, offset, || write_all(&*storage, bytes, offset, &mut written));
         self.is_ahead = true;
         self.with_context(setup, outcome.map(|()| written))
     }
@@ -230,7 +232,7 @@ impl FileHandle {
             passed?;
         }
         let storage = self.storage(setup)?;
-        let read = guarded("read", offset, || read_present(&*storage, bytes, offset));
+        let read = guarded(FileOperation::Read, offset, || read_present(&*storage, bytes, offset));
         self.with_context(setup, read)
     }
 
@@ -255,28 +257,33 @@ impl FileHandle {
     /// # Errors
     /// The file was opened for reading, or cannot be opened; an error of the system.
     pub fn set_len(&mut self, setup: &Setup, len: u64) -> Result<()> {
-        self.check_writable(setup, "truncate", None)?;
+        self.check_writable(setup, FileOperation::SetSize, None)?;
         let storage = self.storage(setup)?;
         let _quiet = without_size_signal();
-        let failure = |cause| StorageFailure { operation: "truncate", offset: None, cause };
-        self.with_context(setup, guarded("truncate", None, || storage.set_len(len).map_err(failure)))
+        let failure = |cause| StorageFailure { operation: FileOperation::SetSize, offset: None, cause };
+        self.with_context(setup, guarded(FileOperation::SetSize, None, || storage.set_len(len).map_err(failure)))
     }
 
     /// Checks that the file was not opened for reading only.
     ///
     /// # Errors
     /// The file was opened for reading only. The error names the `operation` and its `offset`.
-    pub fn check_writable(&self, setup: &Setup, operation: &str, offset: impl Into<Option<u64>>) -> Result<()> {
+    pub fn check_writable(
+        &self,
+        setup: &Setup,
+        operation: FileOperation,
+        offset: impl Into<Option<u64>>,
+    ) -> Result<()> {
         if setup.mode != Mode::Read {
             return Ok(());
         }
         Err(Error::Io {
             rank: self.rank,
-            operation: operation.to_string(),
+            operation,
             path: setup.path.display().to_string(),
             offset: offset.into(),
             class: IoClass::ReadOnly,
-            cause: "the file was opened for reading only".to_string(),
+            cause: IoCause::from_text("the file was opened for reading only"),
         })
     }
 
@@ -325,7 +332,7 @@ impl Setup {
         if !self.hosts_cache_apart {
             return Ok(());
         }
-        let failure = |cause| StorageFailure { operation: "close", offset: None, cause };
-        guarded("close", None, || storage.control().settle().map_err(failure))
+        let failure = |cause| StorageFailure { operation: FileOperation::Close, offset: None, cause };
+        guarded(FileOperation::Close, None, || storage.control().settle().map_err(failure))
     }
 }

@@ -11,7 +11,7 @@ use crate::access::{BufferLayout, Extent, Extents, Piece, Sink, Source};
 use crate::device::Survey;
 use crate::engine::direction::Direction;
 use crate::engine::storage::window_queue::Outcome;
-use crate::error::{Error, IoClass, Result};
+use crate::error::{Error, FileOperation, IoCause, IoClass, Result};
 use crate::topology::Rank;
 
 /// The memory of a call. The variant is the direction of the call.
@@ -110,7 +110,9 @@ pub fn stage_write(
             Some(runtime) => {
                 // SAFETY: the caller of `Source::from_raw_parts` has promised that a piece of the layout may be read.
                 let copied = unsafe { runtime.to_host(from, to) };
-                copied.map_err(|cause| not_copied(rank, path, ("write from", runtime.name()), cause))?;
+                copied.map_err(|cause| {
+                    not_copied(rank, path, FileOperation::CopyFromDevice(Box::new(runtime.name().to_string())), cause)
+                })?;
             }
         }
         Ok(())
@@ -159,7 +161,9 @@ fn put(
             Some(runtime) => {
                 // SAFETY: the caller of `Sink::from_raw_parts` has promised that a piece of the layout may be written.
                 let copied = unsafe { runtime.to_device(from, to) };
-                copied.map_err(|cause| not_copied(rank, path, ("read into", runtime.name()), cause))?;
+                copied.map_err(|cause| {
+                    not_copied(rank, path, FileOperation::CopyToDevice(Box::new(runtime.name().to_string())), cause)
+                })?;
             }
         }
         Ok(())
@@ -174,14 +178,14 @@ fn room(rank: Rank, len: u64) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-fn not_copied(rank: Rank, path: &Path, (what, name): (&str, &str), cause: String) -> Error {
+fn not_copied(rank: Rank, path: &Path, operation: FileOperation, cause: String) -> Error {
     Error::Io {
         rank,
-        operation: format!("{what} {name} memory"),
+        operation,
         path: path.display().to_string(),
         offset: None,
         class: IoClass::Other,
-        cause,
+        cause: IoCause::from_text(cause),
     }
 }
 

@@ -44,7 +44,7 @@ pub trait Memory {
     /// # Errors
     /// Errors of the implementation; [`Error::Internal`] if it is not implemented.
     fn reduce(&mut self, _from: Span, _to: Span, _with: ReduceOp) -> Result<()> {
-        Err(Error::Internal { rank: 0, what: "memory that reduces nothing".to_string() })
+        Err(Error::internal(0, "memory that reduces nothing"))
     }
 
     /// Says which schedule of schedules [`InFlight`] the next calls are about: 0 is the first.
@@ -511,7 +511,7 @@ impl InFlight {
 
     fn complete(&mut self, completion: Completion, memory: &mut dyn Memory) -> Result<()> {
         let found = self.by_ticket.remove(&completion.ticket);
-        let (number, id) = found.ok_or_else(|| Error::Fabric("an unknown completion".into()))?;
+        let (number, id) = found.ok_or_else(|| Error::fabric("an unknown completion"))?;
         let at = (number - self.first) as usize;
         match (self.runs[at].action(id), completion.message) {
             (Action::Receive { from }, Some(message)) => {
@@ -565,5 +565,5 @@ pub fn check_whole(from: Rank, span: Span, message: &Message) -> Result<()> {
     if message.len() as u64 == span.len {
         return Ok(());
     }
-    Err(Error::Fabric(format!("{} bytes came from rank {from} where {} were due", message.len(), span.len)))
+    Err(Error::fabric(format!("{} bytes came from rank {from} where {} were due", message.len(), span.len)))
 }

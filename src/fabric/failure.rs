@@ -7,7 +7,6 @@
 //! for ever.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::error::{Error, Result};
 use crate::topology::Rank;
@@ -20,16 +19,11 @@ pub struct FailureHandling {
     rank: Rank,
     stop: Stop,
     returns: AtomicBool,
-    /// Last error that all ranks agreed on.
-    agreed: Mutex<Option<Error>>,
-    /// True if `agreed` is set.
-    is_agreed: AtomicBool,
 }
 
 impl FailureHandling {
     pub(super) fn new(rank: Rank, stop: Stop) -> Self {
-        let (returns, agreed, is_agreed) = Default::default();
-        Self { rank, stop, returns, agreed, is_agreed }
+        Self { rank, stop, returns: AtomicBool::new(false) }
     }
 
     /// Sets whether a failure that is not agreed is returned (hint `trib_on_failure=return`) instead of stopping the
@@ -43,38 +37,13 @@ impl FailureHandling {
         self.returns.load(Ordering::Relaxed)
     }
 
-    /// Begins a call: forgets the agreed error of the call before.
-    pub fn begin(&self) {
-        if self.is_agreed.load(Ordering::Relaxed) {
-            self.is_agreed.store(false, Ordering::Relaxed);
-            self.last().take();
-        }
-    }
-
-    /// Records that all ranks know `error` and return it.
-    pub fn agreed(&self, error: &Error) {
-        *self.last() = Some(error.clone());
-        self.is_agreed.store(true, Ordering::Relaxed);
-    }
-
-    fn last(&self) -> MutexGuard<'_, Option<Error>> {
-        self.agreed.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Returns true if other ranks may not know this error. Errors of arguments and of the file are agreed before they
-    /// are returned. Errors of messages are not agreed, except the error recorded by [`FailureHandling::agreed`].
-    pub fn is_unagreed(&self, error: &Error) -> bool {
-        let is_agreed = self.last().as_ref() == Some(error);
-        !is_agreed && matches!(error, Error::Fabric(_) | Error::Internal { .. } | Error::Codec { .. })
-    }
-
     /// Returns the outcome of a collective call. Stops the fabric first if the call failed on this rank alone.
     ///
     /// # Errors
     /// The error of the outcome.
     pub fn settle<T>(&self, outcome: Result<T>) -> Result<T> {
         if let Err(error) = &outcome
-            && self.is_unagreed(error)
+            && error.is_unagreed()
             && !self.returns()
         {
             (self.stop)(error);
@@ -96,10 +65,7 @@ impl Drop for OnPanic<'_> {
     fn drop(&mut self) {
         let Self(failure) = self;
         if std::thread::panicking() && !failure.returns() {
-            (failure.stop)(&Error::Internal {
-                rank: failure.rank,
-                what: "the rank panicked in a collective call".to_string(),
-            });
+            (failure.stop)(&Error::internal(failure.rank, "the rank panicked in a collective call"));
         }
     }
 }
@@ -122,14 +88,12 @@ mod tests {
     #[test]
     fn only_an_unagreed_error_stops_the_fabric() {
         let (stopped, failure) = counting();
-        let broken = Error::Fabric("broken".to_string());
+        let broken = Error::fabric("broken");
         assert!(failure.settle::<()>(Err(Error::argument("count", -1, "0 or more"))).is_err());
         assert_eq!(failure.settle(Ok(7)), Ok(7));
-        failure.agreed(&broken);
-        assert_eq!(failure.settle::<()>(Err(broken.clone())), Err(broken.clone()));
+        let agreed = broken.clone().agreed();
+        assert_eq!(failure.settle::<()>(Err(agreed)), Err(broken.clone()));
         assert_eq!(stopped.load(Ordering::Relaxed), 0);
-        // The agreement holds for that call only.
-        failure.begin();
         assert_eq!(failure.settle::<()>(Err(broken.clone())), Err(broken.clone()));
         assert_eq!(stopped.load(Ordering::Relaxed), 1);
         failure.set_returning(true);

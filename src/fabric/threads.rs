@@ -54,7 +54,7 @@ pub fn run<T: Send>(ranks: usize, program: impl Fn(Box<dyn Transport>) -> T + Sy
         }
         let join = |(rank, thread): (Rank, std::io::Result<std::thread::ScopedJoinHandle<'_, _>>)| match thread {
             Ok(thread) => Ok(thread.join().unwrap_or_else(Err)),
-            Err(cause) => Err(Error::Fabric(format!("no thread for rank {rank} of {ranks}: {cause}"))),
+            Err(cause) => Err(Error::fabric(format!("no thread for rank {rank} of {ranks}: {cause}"))),
         };
         threads.into_iter().enumerate().map(join).collect()
     });
@@ -121,7 +121,7 @@ impl ThreadWorld {
 }
 
 fn has_died(rank: Rank) -> Error {
-    Error::Fabric(format!("rank {rank} has died"))
+    Error::fabric(format!("rank {rank} has died"))
 }
 
 /// Queues of messages or receives by (sender, tag), oldest first.
@@ -192,7 +192,7 @@ impl Threads {
     ) -> Result<()> {
         if message.len() as u64 > capacity {
             let sizes = format!("{} bytes arrived for a receive of {capacity}", message.len());
-            return Err(Error::Fabric(format!("rank {} from rank {from}: {sizes}", self.rank)));
+            return Err(Error::fabric(format!("rank {} from rank {from}: {sizes}", self.rank)));
         }
         self.done.push(Completion { ticket, message: Some(message) });
         if let Some(ticket) = acknowledge {

@@ -133,7 +133,6 @@ impl Waiting {
     /// # Errors
     /// The errors of the call.
     pub fn complete<T>(&self, call: Pin<&mut (impl Future<Output = Result<T>> + ?Sized)>) -> Result<T> {
-        self.0.failure.begin();
         let _guard = self.0.failure.on_panic();
         let outcome = self.wait(call);
         self.0.failure.settle(outcome)
@@ -145,7 +144,6 @@ impl Waiting {
     /// # Errors
     /// The errors of the call.
     pub async fn call<T>(&self, mut call: Pin<&mut (impl Future<Output = Result<T>> + ?Sized)>) -> Result<T> {
-        self.0.failure.begin();
         let outcome = std::future::poll_fn(|context| {
             self.0.polls.store(self.polls() + 1, Ordering::Relaxed);
             let _guard = self.0.failure.on_panic();

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use tributary::error::IoClass;
+use tributary::error::{FileOperation, IoClass};
 use tributary::{BufferLayout, Endpoint, Error, File};
 
 use crate::interleaved::Interleaved;
@@ -64,8 +64,8 @@ fn one(
         let outcome = read(&mut file, what);
         let error = same_error(file.endpoint(), outcome, what);
         let Error::Io { rank, operation, class, cause, .. } = &error else { panic!("{what}: {error}") };
-        assert_eq!((*rank, operation.as_str(), *class), (culprit, "read", fault.2), "{what}: {error}");
-        assert!(cause.contains(fault.1), "{what}: {error}");
+        assert_eq!((*rank, operation, *class), (culprit, &FileOperation::Read, fault.2), "{what}: {error}");
+        assert!(cause.text().contains(fault.1), "{what}: {error}");
     }
     storage.set(Fault::None);
     read(&mut file, what).unwrap();

@@ -8,7 +8,7 @@ use std::pin::pin;
 use std::sync::Arc;
 
 use tributary::collectives::{broadcast, gather};
-use tributary::error::IoClass;
+use tributary::error::{FileOperation, IoClass};
 use tributary::{CallReport, Endpoint, Error, File, Hints, Mode, wire};
 
 use crate::interleaved::Interleaved;
@@ -39,7 +39,7 @@ pub enum Offset {
 pub struct Expected {
     pub name: &'static str,
     pub pattern: Interleaved,
-    pub operation: &'static str,
+    pub operation: FileOperation,
     pub class: IoClass,
     pub cause: &'static str,
     pub offset: Offset,
@@ -128,7 +128,7 @@ pub fn run(
     let endpoint = file.close().unwrap();
 
     let RecordedRank { storage, mut file } = RecordedRank::create(endpoint, path, hints);
-    if expected.operation == "read" {
+    if expected.operation == FileOperation::Read {
         // Nothing is read behind the end of a file.
         file.set_len(pattern.end()).unwrap();
     }
@@ -171,9 +171,9 @@ fn write(pattern: &Interleaved, file: &mut File, seed: u64) -> Result<CallReport
     let synced = if file.hints().write_behind == Some(0) { Ok(()) } else { file.sync() };
     synced.map(|()| report).map_err(|mut error| {
         if let Error::Io { operation, .. } = &mut error
-            && operation.starts_with("deferred write (a collective write, collective write ")
+            && matches!(operation, FileOperation::DeferredWrite(write) if write.call == "a collective write")
         {
-            *operation = "write".to_string();
+            *operation = FileOperation::Write;
         }
         error
     })
@@ -190,9 +190,9 @@ fn check_error(
     what: &str,
 ) {
     let Error::Io { rank, operation, path, offset, class, cause } = error else { panic!("{what}: {error}") };
-    assert_eq!((*rank, operation.as_str(), *class), (culprit, expected.operation, expected.class), "{what}: {error}");
+    assert_eq!((*rank, operation, *class), (culprit, &expected.operation, expected.class), "{what}: {error}");
     assert_eq!(*path, file.display().to_string(), "{what}");
-    assert!(cause.contains(expected.cause), "{what}: {error} does not say `{}`", expected.cause);
+    assert!(cause.text().contains(expected.cause), "{what}: {error} does not say `{}`", expected.cause);
     let Some((at, failed)) = fault else { return };
     let fits = match expected.offset {
         Offset::Absent => offset.is_none(),

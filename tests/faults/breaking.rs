@@ -41,7 +41,7 @@ impl Around for Breaking {
             return Ok(());
         }
         match self.how {
-            Break::Error => Err(Error::Fabric(format!("{what} fails on purpose on rank {rank}"))),
+            Break::Error => Err(Error::fabric(format!("{what} fails on purpose on rank {rank}"))),
             Break::Panic => panic!("{what} panics on purpose"),
             Break::Cut => {
                 self.cuts = true;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tributary::drivers::hostile::{Fault, Hostile, PANIC};
 use tributary::engine::LimitedBy;
-use tributary::error::IoClass;
+use tributary::error::{FileOperation, IoClass};
 use tributary::{BufferLayout, Error, File, Hints, Mode};
 use tributary_testing::interleaved::Interleaved;
 use tributary_testing::settings::{DRIVERS, KERNELS};
@@ -33,8 +33,14 @@ fn full() -> Interleaved {
 
 fn write_fault(test: &str, errno: i32, class: IoClass) {
     let cause = "os error";
-    let expected =
-        Expected { name: "write", pattern: full(), operation: "write", class, cause, offset: Offset::AtFault };
+    let expected = Expected {
+        name: "write",
+        pattern: full(),
+        operation: FileOperation::Write,
+        class,
+        cause,
+        offset: Offset::AtFault,
+    };
     with_all_settings(test, expected, "", |storage, at| {
         storage.set(at.map_or(Fault::None, |at| Fault::Write(at, errno)));
     });
@@ -48,7 +54,7 @@ fn no_space_on_one_aggregator() {
 /// The sync after the write returns the error of the bytes that the write left behind.
 #[test]
 fn no_space_for_bytes_left_behind() {
-    let (operation, class, cause) = ("write", IoClass::NoSpace, "os error");
+    let (operation, class, cause) = (FileOperation::Write, IoClass::NoSpace, "os error");
     let expected =
         Expected { name: "deferred write", pattern: full(), operation, class, cause, offset: Offset::AtFault };
     with_all_settings("no_space_for_bytes_left_behind", expected, "trib_write_behind=1M", |storage, at| {
@@ -73,7 +79,7 @@ fn an_input_output_error_on_one_aggregator() {
 
 #[test]
 fn a_write_that_writes_nothing() {
-    let (operation, class, offset) = ("write", IoClass::Other, Offset::AtFault);
+    let (operation, class, offset) = (FileOperation::Write, IoClass::Other, Offset::AtFault);
     let expected = Expected { name: "write 0", pattern: full(), operation, class, cause: "write zero", offset };
     with_all_settings("a_write_that_writes_nothing", expected, "", |storage, at| {
         storage.set(at.map_or(Fault::None, Fault::WriteZero));
@@ -82,7 +88,7 @@ fn a_write_that_writes_nothing() {
 
 #[test]
 fn a_writer_that_panics() {
-    let (operation, class, offset) = ("write", IoClass::Other, Offset::OfWindow);
+    let (operation, class, offset) = (FileOperation::Write, IoClass::Other, Offset::OfWindow);
     let expected = Expected { name: "panic", pattern: full(), operation, class, cause: PANIC, offset };
     with_all_settings("a_writer_that_panics", expected, "", |storage, at| {
         storage.set(at.map_or(Fault::None, Fault::Panic));
@@ -91,7 +97,7 @@ fn a_writer_that_panics() {
 
 #[test]
 fn one_aggregator_cannot_open_the_file() {
-    let (operation, class, offset) = ("open", IoClass::Access, Offset::Absent);
+    let (operation, class, offset) = (FileOperation::Open, IoClass::Access, Offset::Absent);
     let expected = Expected { name: "open", pattern: full(), operation, class, cause: "denied", offset };
     with_all_settings("one_aggregator_cannot_open_the_file", expected, "", |storage, at| {
         storage.set(at.map_or(Fault::None, |_| Fault::Open(libc::EACCES)));
@@ -101,7 +107,7 @@ fn one_aggregator_cannot_open_the_file() {
 #[test]
 fn holes_that_cannot_be_read() {
     let pattern = Interleaved::with_holes(RANKS, 12, 150);
-    let (operation, class, offset) = ("read", IoClass::Other, Offset::OfCall);
+    let (operation, class, offset) = (FileOperation::Read, IoClass::Other, Offset::OfCall);
     let expected = Expected { name: "read", pattern, operation, class, cause: "os error", offset };
     with_all_settings("holes_that_cannot_be_read", expected, "romio_ds_write=enable", |storage, at| {
         storage.set(at.map_or(Fault::None, |at| Fault::Read(at, libc::EIO)));
@@ -226,10 +232,10 @@ fn storage_that_panics_on_the_direct_path() {
         let (extents, mut buffer) = full().part(file.endpoint().rank(), 1);
         let written = full().write(&mut file, 2);
         let error = same_error(file.endpoint(), written, "write");
-        assert!(matches!(&error, Error::Io { rank: 2, cause, .. } if cause.contains(PANIC)), "{error}");
+        assert!(matches!(&error, Error::Io { rank: 2, cause, .. } if cause.text().contains(PANIC)), "{error}");
         let read = file.read_all(&extents, &BufferLayout::Contiguous, &mut buffer);
         let error = same_error(file.endpoint(), read, "read");
-        assert!(matches!(&error, Error::Io { rank: 2, cause, .. } if cause.contains(PANIC)), "{error}");
+        assert!(matches!(&error, Error::Io { rank: 2, cause, .. } if cause.text().contains(PANIC)), "{error}");
         storage.set(Fault::None);
         full().write(&mut file, 3).unwrap();
         file.close().unwrap();
@@ -251,6 +257,6 @@ fn a_close_that_reports_what_writes_did_not() {
         full().write(&mut file, 1).unwrap();
         let Err(error) = file.close() else { panic!("nobody was told") };
         let Error::Io { rank, class: IoClass::Quota, operation, .. } = error else { panic!("{error}") };
-        assert_eq!((rank, operation.as_str()), (culprit, "close"));
+        assert_eq!((rank, operation), (culprit, FileOperation::Close));
     });
 }

@@ -205,7 +205,7 @@ fn dies(test: &str, dying: usize, hints: &Hints, placed: fn(Extents, usize, &Hin
                 panic!("dies");
             }
             let error = operation.wait();
-            assert!(matches!(error, Err(Error::Fabric(_))), "{error:?}");
+            assert!(matches!(error, Err(Error::Fabric { .. })), "{error:?}");
         })
     });
     assert!(outcome.is_err());

@@ -31,7 +31,7 @@ fn run(transport: Box<dyn Transport>, path: &Path, hints: &Hints) -> Result<()> 
     let mut got = vec![0; due.len()];
     file.read_all(&extents, &BufferLayout::Contiguous, &mut got)?;
     if got != due {
-        let other = Error::Internal { rank, what: "it has read other bytes".to_string() };
+        let other = Error::internal(rank, "it has read other bytes");
         file.endpoint().waiting().failure().settle::<()>(Err(other.clone()))?;
     }
     file.sync()?;
@@ -52,9 +52,7 @@ fn broken(hints: &Hints, how: Break, rank: usize, at: u64) -> (Vec<Result<()>>, 
             transport
         };
         let outcome = catch_unwind(AssertUnwindSafe(|| run(transport, &path, hints)));
-        outcome.unwrap_or_else(|_| {
-            Err(Error::Internal { rank: own, what: "the rank panicked in a collective call".to_string() })
-        })
+        outcome.unwrap_or_else(|_| Err(Error::internal(own, "the rank panicked in a collective call")))
     });
     (outcomes.unwrap(), calls.load(Ordering::Relaxed), cut.load(Ordering::Relaxed))
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use tributary::drivers::hostile::{Fault, Hostile, PANIC};
-use tributary::error::IoClass;
+use tributary::error::{FileOperation, IoClass};
 use tributary::fabric::threads;
 use tributary::{BufferLayout, Endpoint, Error, Extent, Extents, File, Hints, Mode};
 use tributary_testing::interleaved::Interleaved;
@@ -29,7 +29,7 @@ fn assert_open_fails(test: &str, path: &Path, expected: IoClass) {
         let error = opening(test, path, mode);
         let Error::Io { rank: 0, path: named, offset: None, class, cause, .. } = &error else { panic!("{error}") };
         assert_eq!((named.as_str(), *class), (path.to_str().unwrap(), expected), "{error}");
-        assert!(!cause.is_empty());
+        assert!(!cause.text().is_empty());
     }
 }
 
@@ -99,8 +99,8 @@ fn making(test: &str, path: &Path, hints: &Hints, (fault, mode, is_first): (Faul
         Fault::Create(_) => (IoClass::Quota, "quota"),
         _ => (IoClass::Other, PANIC),
     };
-    assert_eq!((operation.as_str(), *class), ("open", expected), "{error}");
-    assert!(cause.contains(says), "{error}");
+    assert_eq!((operation, *class), (&FileOperation::Open, expected), "{error}");
+    assert!(cause.text().contains(says), "{error}");
     assert!(!path.exists(), "{fault:?}");
 }
 

@@ -6,7 +6,7 @@ use std::path::Path;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use nix::sys::signal::{SigHandler, Signal, signal};
 use tributary::drivers::hostile::{Fault, Hostile, PANIC};
-use tributary::error::IoClass;
+use tributary::error::{FileOperation, IoClass};
 use tributary::{BufferLayout, Endpoint, File, Mode};
 use tributary_testing::interleaved::Interleaved;
 use tributary_testing::mounted::Mounted;
@@ -55,7 +55,7 @@ fn a_file_size_limit_on_one_aggregator() {
         let expected = Expected {
             name: "RLIMIT_FSIZE",
             pattern: full(),
-            operation: "write",
+            operation: FileOperation::Write,
             class: IoClass::TooLarge,
             cause: "File too large",
             offset: Offset::AtFault,
@@ -94,7 +94,7 @@ fn a_file_that_does_not_open_and_a_writer_that_panics() {
         let expected = Expected {
             name: "open",
             pattern: full(),
-            operation: "open",
+            operation: FileOperation::Open,
             class: IoClass::Access,
             cause: "denied",
             offset: Offset::Absent,
@@ -103,8 +103,14 @@ fn a_file_that_does_not_open_and_a_writer_that_panics() {
             storage.set(at.map_or(Fault::None, |_| Fault::Open(libc::EACCES)));
         });
         let offset = Offset::OfWindow;
-        let expected =
-            Expected { name: "panic", operation: "write", class: IoClass::Other, cause: PANIC, offset, ..expected };
+        let expected = Expected {
+            name: "panic",
+            operation: FileOperation::Write,
+            class: IoClass::Other,
+            cause: PANIC,
+            offset,
+            ..expected
+        };
         with_all_settings(endpoint, &expected, &|storage, at| storage.set(at.map_or(Fault::None, Fault::Panic)));
     });
 }

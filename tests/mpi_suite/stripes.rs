@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use tributary::drivers::Layout;
-use tributary::error::IoClass;
+use tributary::error::{FileOperation, IoClass};
 use tributary::{Endpoint, Error, File, Hints, Mode};
 use tributary_testing::fault_sweep::preloadable;
 use tributary_testing::installed::mpicc;
@@ -43,7 +43,9 @@ fn a_new_file_has_the_hinted_stripes_and_what_a_file_tells_wins() {
         }
         let refused = Hints::parse("striping_factor=2").unwrap();
         match File::open(endpoint, folder.join("refused"), Mode::Create, refused).err().unwrap() {
-            Error::Io { rank: 0, operation, class: IoClass::NoSpace, .. } => assert_eq!(operation, "setstripe"),
+            Error::Io { rank: 0, operation, class: IoClass::NoSpace, .. } => {
+                assert_eq!(operation, FileOperation::SetStripes)
+            }
             other => panic!("{other}"),
         }
         assert!(!folder.join("refused").exists());

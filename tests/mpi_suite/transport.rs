@@ -243,7 +243,7 @@ fn too_long_a_message_is_an_error() {
             } else {
                 let ticket = endpoint.receive(0, 4, capacity).unwrap();
                 let error = finish(&mut endpoint, &[ticket]).unwrap_err();
-                let Error::Fabric(text) = &error else { panic!("{error}") };
+                let Error::Fabric { what: text, .. } = &error else { panic!("{error}") };
                 let named = format!("receive of at most {capacity} bytes from rank 0 with tag 4");
                 assert!(text.starts_with(&named) && !text.contains('\n'), "{text}");
                 assert_eq!(endpoint.poll(&mut Vec::new()).unwrap_err(), error, "the endpoint stays broken");
@@ -339,7 +339,9 @@ fn bad_arguments_are_refused_and_do_no_harm() {
         assert!(refused(endpoint.receive(usize::MAX, 0, 1)));
         assert!(refused(endpoint.send(0, 1 << 15, Standard, Bytes::new())));
         assert!(refused(endpoint.receive(0, u16::MAX, 1)));
-        assert!(matches!(endpoint.receive(0, 0, u64::MAX), Err(Error::Fabric(text)) if text.contains("memory")));
+        assert!(
+            matches!(endpoint.receive(0, 0, u64::MAX), Err(Error::Fabric { what: text, .. }) if text.contains("memory"))
+        );
         for chunk in [0, 1 << 31, usize::MAX] {
             assert!(matches!(world.endpoint_with_chunk(chunk), Err(Error::Argument { .. })), "chunk {chunk}");
         }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use tributary::drivers::hostile::{Fault, Hostile, PANIC};
 use tributary::engine::Direction;
 use tributary::error::About;
-use tributary::error::IoClass;
+use tributary::error::{FileOperation, IoClass};
 use tributary::{BufferLayout, Error, Extents, File, Hints, Mode};
 use tributary_testing::interleaved::Interleaved;
 use tributary_testing::watchdog::on_threads;
@@ -171,7 +171,7 @@ fn failing_storage() {
         faulty(Fault::Write(40, libc::ENOSPC));
         expect(file.write_at(place, &[1; 100]), 40, IoClass::NoSpace);
         let error = file.set_len(500).unwrap_err();
-        assert!(matches!(&error, Error::Io { rank: 0, offset: None, operation, .. } if operation == "truncate"));
+        assert!(matches!(&error, Error::Io { rank: 0, offset: None, operation: FileOperation::SetSize, .. }));
         assert_eq!(class_of(&error), IoClass::NoSpace);
 
         faulty(Fault::Read(50, libc::EIO));

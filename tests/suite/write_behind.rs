@@ -325,7 +325,7 @@ fn drain(mut call: impl FnMut() -> Result<()>, check: impl Fn(&Error)) {
 
 fn check(error: &Error, what: &str) {
     let Error::Io { operation, class, .. } = error else { panic!("{what}: {error}") };
-    assert_eq!(operation, "deferred write (MPI_File_write_all, collective write 1)", "{what}");
+    assert_eq!(operation.to_string(), "deferred write (MPI_File_write_all, collective write 1)", "{what}");
     assert_eq!(*class, IoClass::NoSpace, "{what}");
 }
 

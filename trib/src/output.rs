@@ -2,6 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
+use tributary::Error;
+use tributary::error::FileOperation;
+
 use crate::Failure;
 use crate::cli::replay::Wanted;
 
@@ -49,10 +52,10 @@ impl Output {
     }
 
     /// Returns the error as a failure, with a note that a kept file is incomplete.
-    pub fn failed(&self, error: tributary::Error) -> Failure {
+    pub fn failed(&self, error: Error) -> Failure {
         let writes = !matches!(self, Self::Read(_));
-        let begun = writes
-            && matches!(&error, tributary::Error::Io { operation, .. } if operation == "write" || operation == "read");
+        let moves = |operation: &_| matches!(operation, FileOperation::Write | FileOperation::Read);
+        let begun = writes && matches!(&error, Error::Io { operation, .. } if moves(operation));
         Failure::new(match self.kept().filter(|_| begun) {
             Some(path) => format!("{error}; {} is incomplete", path.display()),
             None => error.to_string(),

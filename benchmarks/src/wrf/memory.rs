@@ -110,7 +110,7 @@ impl RankRound<'_> {
 }
 
 fn no_such(span: Span) -> Error {
-    Error::Fabric(format!("a replay has no bytes at {span:?}"))
+    Error::fabric(format!("a replay has no bytes at {span:?}"))
 }
 
 /// The memory of a replay in which every sender sends to every receiver itself: the ranges are [`slot`]s.

@@ -132,7 +132,7 @@ impl Replay {
         let ops = [[ReduceOp::Sum; 5].as_slice(), &[ReduceOp::Max]].concat();
         let mut words = [tally.messages, tally.sent, tally.received, traffic.messages, traffic.bytes, seconds];
         let outcome = match tally.problem {
-            Some(problem) => Err(Error::Internal { rank, what: problem }),
+            Some(problem) => Err(Error::internal(rank, problem)),
             None => Ok(()),
         };
         waiting.wait(pin!(agree(endpoint, outcome)))?;

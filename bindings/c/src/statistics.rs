@@ -167,7 +167,7 @@ pub unsafe extern "C-unwind" fn trib_report_json(
             calls: *calls,
             last_call: last.as_ref(),
         };
-        let internal = |cause: serde_json::Error| Error::Internal { rank: 0, what: cause.to_string() };
+        let internal = |cause: serde_json::Error| Error::internal(0, cause.to_string());
         copy(&serde_json::to_string(&report).map_err(internal)?, text, size, length)
     })
 }

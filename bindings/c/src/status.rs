@@ -107,7 +107,7 @@ fn code(error: &Error) -> trib_status {
             TRIB_ERR_ARGUMENT
         }
         Error::Hint { .. } | Error::UnknownHint { .. } => TRIB_ERR_HINT,
-        Error::Fabric(_) => TRIB_ERR_FABRIC,
+        Error::Fabric { .. } => TRIB_ERR_FABRIC,
         Error::NoMemory { .. } => TRIB_ERR_NO_MEMORY,
         Error::Codec { .. } | Error::Internal { .. } => TRIB_ERR_INTERNAL,
         Error::Io { class, .. } => match class {

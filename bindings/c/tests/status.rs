@@ -3,7 +3,7 @@
 use std::ffi::CStr;
 
 use tributary::Error;
-use tributary::error::IoClass;
+use tributary::error::{FileOperation, IoCause, IoClass};
 use tributary_c::status::trib_status::{self, *};
 use tributary_c::status::{guarded, trib_error_string, trib_last_error_message};
 
@@ -13,14 +13,15 @@ fn last() -> String {
 }
 
 fn io(class: IoClass) -> Error {
-    let (operation, path, cause) = ("write".to_string(), "file".to_string(), format!("{class:?}"));
+    let (operation, path) = (FileOperation::Write, "file".to_string());
+    let cause = IoCause::from_text(format!("{class:?}"));
     Error::Io { rank: 3, operation, path, offset: Some(7), class, cause }
 }
 
 #[test]
 fn every_error_has_a_code_and_its_words() {
-    let codec = Error::Codec { at: 1, what: "cut".to_string() };
-    let internal = Error::Internal { rank: 0, what: "no".to_string() };
+    let codec = Error::codec(1, "cut");
+    let internal = Error::internal(0, "no");
     let cases: [(Error, trib_status); 14] = [
         (Error::argument("count", -1, "0 or more"), TRIB_ERR_ARGUMENT),
         (Error::hint("cb_nodes", "many", "a number"), TRIB_ERR_HINT),
@@ -32,7 +33,7 @@ fn every_error_has_a_code_and_its_words() {
         (io(IoClass::NoSuchFile), TRIB_ERR_NO_SUCH_FILE),
         (io(IoClass::BadFile), TRIB_ERR_BAD_FILE),
         (io(IoClass::Other), TRIB_ERR_IO),
-        (Error::Fabric("gone".to_string()), TRIB_ERR_FABRIC),
+        (Error::fabric("gone"), TRIB_ERR_FABRIC),
         (Error::NoMemory { rank: 0, bytes: 7, what: "windows".to_string() }, TRIB_ERR_NO_MEMORY),
         (codec, TRIB_ERR_INTERNAL),
         (internal, TRIB_ERR_INTERNAL),
@@ -59,9 +60,9 @@ fn a_panic_is_an_internal_error() {
 
 #[test]
 fn each_thread_has_its_last_error() {
-    guarded(|| Err(Error::Fabric("of one thread".to_string())));
+    guarded(|| Err(Error::fabric("of one thread")));
     std::thread::spawn(|| assert_eq!(last(), "")).join().unwrap();
     assert_eq!(last(), "communication failed: of one thread");
-    guarded(|| Err(Error::Fabric("with a \0 in it".to_string())));
+    guarded(|| Err(Error::fabric("with a \0 in it")));
     assert_eq!(last(), "communication failed: with a \\0 in it");
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use tributary::engine::Direction;
-use tributary::error::IoClass;
+use tributary::error::{FileOperation, IoCause, IoClass};
 use tributary::{BufferLayout, CallReport, Error, Extents, File, Result, Sink, Source};
 
 /// This rank's access in one call: extents of the file, and the memory with its layout.
@@ -79,10 +79,10 @@ impl Access {
 pub fn only_read(file: &mut File, path: &Path, with: &str) -> Error {
     Error::Io {
         rank: file.endpoint().rank(),
-        operation: "write".to_string(),
+        operation: FileOperation::Write,
         path: path.display().to_string(),
         offset: None,
         class: IoClass::ReadOnly,
-        cause: format!("the file was opened with {with}"),
+        cause: IoCause::from_text(format!("the file was opened with {with}")),
     }
 }

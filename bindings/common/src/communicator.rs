@@ -66,5 +66,5 @@ pub unsafe fn has_the_whole_program(comm: MPI_Comm) -> bool {
 
 /// Turns the return code of the MPI function `call` into a result.
 pub fn check(call: &str, code: c_int) -> Result<()> {
-    if code == SUCCESS { Ok(()) } else { Err(Error::Fabric(format!("{call}: MPI error code {code}"))) }
+    if code == SUCCESS { Ok(()) } else { Err(Error::fabric(format!("{call}: MPI error code {code}"))) }
 }

@@ -50,7 +50,7 @@ pub unsafe fn made_of(entries: impl IntoIterator<Item = (String, String)>) -> Re
     let mut info = handles().info_null;
     // SAFETY: MPI is initialised, and writes one handle.
     if unsafe { ffi::MPI_Info_create(&mut info) } != SUCCESS {
-        return Err(Error::Fabric("MPI_Info_create failed".to_string()));
+        return Err(Error::fabric("MPI_Info_create failed"));
     }
     for (key, value) in entries {
         // SAFETY: a valid info.

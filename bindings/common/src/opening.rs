@@ -43,6 +43,6 @@ pub async fn decided_by<T: Wire>(
         false => Vec::new(),
     };
     let received = broadcast(endpoint, root, &own).await?;
-    let damaged = || Error::Internal { rank: endpoint.rank(), what: format!("{what} were not received") };
+    let damaged = || Error::internal(endpoint.rank(), format!("{what} were not received"));
     wire::from_bytes(&received).ok_or_else(damaged)
 }

@@ -3,6 +3,7 @@
 use std::ffi::c_int;
 use std::path::Path;
 
+use tributary::error::FileOperation;
 use tributary::{Error, Mode, Result};
 
 /// The access for which a file is opened.
@@ -58,7 +59,7 @@ impl AccessMode {
     /// # Errors
     /// The errors of the operating system.
     pub fn prepare(self, path: &Path) -> Result<()> {
-        let failed = |cause| Err(Error::io(0, "open", path, None, &cause));
+        let failed = |cause| Err(Error::io(0, FileOperation::Open, path, None, &cause));
         match std::fs::metadata(path) {
             Ok(_) if self.create && self.exclusive => failed(std::io::Error::from_raw_os_error(libc::EEXIST)),
             Ok(found) if found.is_dir() => failed(std::io::Error::from_raw_os_error(libc::EISDIR)),

@@ -52,15 +52,10 @@ pub fn of(error: &Error) -> c_int {
         },
         Error::CallsDiffer { .. } => EMULTIDEFINE_FNC_ARGS,
         Error::Hint { .. } | Error::UnknownHint { .. } | Error::Refused { .. } => EINVAL,
-        Error::Io { class, cause, .. } => errno(cause).and_then(of_system).unwrap_or_else(|| of_class(*class)),
+        Error::Io { class, cause, .. } => cause.errno().and_then(of_system).unwrap_or_else(|| of_class(*class)),
         Error::NoMemory { .. } => ENOMEM,
-        Error::Codec { .. } | Error::Fabric(_) | Error::Internal { .. } => EFILE,
+        Error::Codec { .. } | Error::Fabric { .. } | Error::Internal { .. } => EFILE,
     }
-}
-
-/// Returns the operating system's error number, which is at the end of the message `cause`.
-fn errno(cause: &str) -> Option<c_int> {
-    cause.strip_suffix(')')?.rsplit_once("(os error ")?.1.parse().ok()
 }
 
 fn of_system(errno: c_int) -> Option<c_int> {
@@ -136,11 +131,13 @@ mod tests {
     use std::path::Path;
 
     use super::*;
+    use tributary::error::FileOperation;
 
     #[test]
     fn system_errors_have_the_codes_that_gio_gives_them() {
-        let of_errno =
-            |errno| of(&Error::io(0, "open", Path::new("f"), None, &std::io::Error::from_raw_os_error(errno)));
+        let of_errno = |errno| {
+            of(&Error::io(0, FileOperation::Open, Path::new("f"), None, &std::io::Error::from_raw_os_error(errno)))
+        };
         let pairs = [
             (libc::EACCES, EACCESS),
             (libc::ENOSPC, ENO_SPACE),

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::pin::pin;
 
 use tributary::engine::{Path, wait_for_writes};
+use tributary::error::FileOperation;
 use tributary::fabric::mpi::MpiEndpoint;
 use tributary::{Endpoint, Error, File, Hints, Result};
 use tributary_abi::{self as ffi, handles};
@@ -65,7 +66,7 @@ impl GioFile {
             let opened = File::open(Endpoint::new(Box::new(endpoint)), &self.path, self.access.mode_again(), hints)?;
             self.alone = Some(opened);
         }
-        let nothing = || Error::Internal { rank: 0, what: "a file that was opened is not there".to_string() };
+        let nothing = || Error::internal(0, "a file that was opened is not there");
         self.alone.as_mut().ok_or_else(nothing)
     }
 
@@ -76,7 +77,7 @@ impl GioFile {
     /// The file cannot be opened or locked.
     pub fn wait_for_writes(&mut self) -> Result<()> {
         let (rank, path) = (self.file.endpoint().rank(), &self.path);
-        wait_for_writes(path, 0..u64::MAX).map_err(|cause| Error::io(rank, "lock", path, None, &cause))
+        wait_for_writes(path, 0..u64::MAX).map_err(|cause| Error::io(rank, FileOperation::Lock, path, None, &cause))
     }
 
     /// Records that a collective write may have left bytes in the memory of this rank's node. `path` is the path of

@@ -8,7 +8,7 @@ use std::pin::pin;
 use tributary::collectives::agree;
 use tributary::drivers::{DriverName, detect};
 use tributary::engine::{meet_hosts, wait_for_writes};
-use tributary::error::About;
+use tributary::error::{About, FileOperation};
 use tributary::fabric::mpi::MPI_Comm;
 use tributary::{Endpoint, Error, File, Hints, Result, wire};
 use tributary_abi::MPI_Info;
@@ -149,7 +149,7 @@ pub unsafe extern "C-unwind" fn GIO_delete(filename: *const c_char) -> c_int {
         let path = path_of(filename)?;
         // A file that cannot be opened any more has no bytes to wait for.
         let _ = wait_for_writes(&path, 0..u64::MAX);
-        std::fs::remove_file(&path).map_err(|cause| Error::io(0, "unlink", &path, None, &cause))
+        std::fs::remove_file(&path).map_err(|cause| Error::io(0, FileOperation::Remove, &path, None, &cause))
     })
 }
 

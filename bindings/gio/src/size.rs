@@ -3,6 +3,7 @@
 use std::ffi::c_int;
 
 use tributary::engine::Direction;
+use tributary::error::FileOperation;
 use tributary::{Error, Result};
 
 use crate::MPI_Offset;
@@ -54,7 +55,9 @@ impl GioFile {
         let failed = |operation| move |cause: std::io::Error| (operation, cause);
         let file = std::fs::File::open(&self.path);
         let file = file.or_else(|_| std::fs::OpenOptions::new().write(true).open(&self.path));
-        let synced = file.map_err(failed("open")).and_then(|file| file.sync_all().map_err(failed("sync")));
+        let synced = file
+            .map_err(failed(FileOperation::Open))
+            .and_then(|file| file.sync_all().map_err(failed(FileOperation::Sync)));
         synced.map_err(|(operation, cause)| Error::io(rank, operation, &self.path, None, &cause))?;
         self.unsynced = false;
         Ok(())

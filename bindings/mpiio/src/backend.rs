@@ -450,7 +450,7 @@ impl Closed {
         let waiting = endpoint.waiting().clone();
         let outcome = if self.is_agreed { waiting.call(pin!(agree(&mut endpoint, own))).await } else { Ok(()) };
         // An endpoint whose messages may be in flight is of no use to another file.
-        let is_usable = outcome.as_ref().err().is_none_or(|error| !waiting.failure().is_unagreed(error));
+        let is_usable = outcome.as_ref().err().is_none_or(|error| !error.is_unagreed());
         if let Some(seat) = self.seat.filter(|_| is_usable) {
             seat.keep(endpoint);
         }

@@ -293,7 +293,7 @@ impl Groups {
     /// Takes place `number` of a group. Reuses the endpoint that is kept there if all ranks have kept theirs
     /// (`is_kept`).
     fn seat(&mut self, group: u64, number: usize, is_kept: bool) -> Result<Endpoint, Error> {
-        let gone = || Error::Internal { rank: 0, what: "a group of files is not there".to_string() };
+        let gone = || Error::internal(0, "a group of files is not there");
         let group = self.group(group).ok_or_else(gone)?;
         if group.places.len() <= number {
             group.places.resize_with(number + 1, Place::default);

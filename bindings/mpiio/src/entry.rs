@@ -228,7 +228,7 @@ pub fn own<T>(function: &InterposedFunction, work: impl FnOnce() -> T) -> Result
 fn caught_as<T>(call: &'static str, work: impl FnOnce() -> T) -> Result<T, Word> {
     catch_unwind(AssertUnwindSafe(work)).map_err(|_| {
         let what = format!("{call} panicked; please report it");
-        let failed = alone::<()>(Err(Error::Internal { rank: 0, what }));
+        let failed = alone::<()>(Err(Error::internal(0, what)));
         to_word(failed.map_or_else(|error| class(&error), |()| constants().err_other))
     })
 }

@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde::Serialize;
 use tributary::Error;
+use tributary::error::FileOperation;
 
 use crate::abi::errors::class;
 
@@ -63,7 +64,7 @@ impl Failures {
         if self.printed.contains(&kind) {
             return;
         }
-        let is_of_mpi = matches!(error, Error::Io { operation, .. } if operation.starts_with("MPI_"));
+        let is_of_mpi = matches!(error, Error::Io { operation: FileOperation::Mpi(_), .. });
         if prints && !self.returns && !is_of_mpi {
             tributary::say(&text);
             self.printed.insert(kind);

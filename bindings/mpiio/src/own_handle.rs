@@ -23,6 +23,7 @@ use tributary::Error;
 use tributary::drivers::{Mode, OpenStorage, Storage, SystemFiles};
 use tributary::engine::storage::{StorageFailure, guarded, read_alone, write_alone, write_locked};
 use tributary::engine::{Direction, may_have_device_memory};
+use tributary::error::FileOperation;
 use tributary::hints::{DriverName, FileHints, Switch};
 use tributary::memo::Memo;
 use tributary_abi::{MPI_Info_free, constants, function_name, handles};
@@ -181,7 +182,7 @@ impl OwnHandle {
     /// That error.
     pub fn settle(&self) -> Result<(), Error> {
         let Some(Some(storage)) = self.storage.get() else { return Ok(()) };
-        storage.control().settle().map_err(|cause| Error::io(self.rank, "close", &self.path, None, &cause))
+        storage.control().settle().map_err(|cause| Error::io(self.rank, FileOperation::Close, &self.path, None, &cause))
     }
 
     /// Opens the handle; None if this fails, if another file has the name now, or on DAOS, for which MPI may have a driver.
@@ -190,14 +191,14 @@ impl OwnHandle {
             return None;
         }
         let open = || {
-            let failure = |cause| StorageFailure { operation: "open", offset: None, cause };
+            let failure = |cause| StorageFailure { operation: FileOperation::Open, offset: None, cause };
             let storage = SystemFiles.open(&self.path, Mode::Update).map_err(failure)?;
             if self.is_past_cache {
                 storage.control().see_other_hosts().map_err(failure)?;
             }
             Ok(storage)
         };
-        let storage = guarded("open", None, open).ok()?;
+        let storage = guarded(FileOperation::Open, None, open).ok()?;
         let [_, device, inode] = storage.control().identity().ok()??;
         (Some((device, inode)) == self.identity).then_some(storage)
     }

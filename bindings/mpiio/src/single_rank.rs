@@ -11,6 +11,7 @@ use std::time::Instant;
 use tributary::drivers::{Mode, OpenStorage, Storage, SystemFiles};
 use tributary::engine::storage::{StorageFailure, guarded, read_alone, write_alone, write_locked};
 use tributary::engine::{Direction, Path as BytesPath, Reason, Seconds, capture, may_have_device_memory};
+use tributary::error::FileOperation;
 use tributary::hints::{DriverName, Hints, Switch};
 use tributary::{CallReport, Error};
 use tributary_bindings::access::Access;
@@ -106,7 +107,7 @@ impl SingleRankHandle {
     pub fn close(self, path: &Path) -> Result<(), Error> {
         // File systems of one machine tell nothing at the close, which would cost three calls of the system.
         match self.storage.filter(|_| self.has_written && !self.is_of_one_machine) {
-            Some(storage) => storage.control().settle().map_err(|cause| Error::io(0, "close", path, None, &cause)),
+            Some(storage) => storage.control().settle().map_err(|cause| Error::io(0, FileOperation::Close, path, None, &cause)),
             None => Ok(()),
         }
     }
@@ -129,10 +130,10 @@ impl SingleRankHandle {
             return None;
         }
         let open = || {
-            let failure = |cause| StorageFailure { operation: "open", offset: None, cause };
+            let failure = |cause| StorageFailure { operation: FileOperation::Open, offset: None, cause };
             SystemFiles.open(path, self.mode).map_err(failure)
         };
-        let storage = guarded("open", None, open).ok()?;
+        let storage = guarded(FileOperation::Open, None, open).ok()?;
         let [_, device, inode] = storage.control().identity().ok()??;
         ((device, inode) == identity).then_some(storage)
     }

@@ -174,7 +174,7 @@ impl UnopenedFile {
         let opened =
             File::open_after(endpoint, (path, function.full_name()), mode(amode), hints, &mut first_agreement).await;
         if let Err(error) = &opened
-            && waiting.failure().is_unagreed(error)
+            && error.is_unagreed()
         {
             return Err(error.clone());
         }

@@ -40,7 +40,7 @@ pub async fn calls_differ(endpoint: &mut Endpoint, (kind, name): (u8, &str), pat
     let texts: Vec<_> = all.iter().filter_map(|one| one.split_first()).collect();
     let calls = texts.into_iter().map(|(&kind, name)| (kind, str::from_utf8(name).unwrap_or("another call")));
     let groups = broadcast(endpoint, 0, &wire::to_bytes(&CallGroups::from_calls(calls))).await?;
-    let damaged = || Error::Internal { rank: 0, what: "the calls of the ranks are damaged".to_string() };
+    let damaged = || Error::internal(0, "the calls of the ranks are damaged");
     let calls = wire::from_bytes(&groups).ok_or_else(damaged)?;
     Ok(Error::CallsDiffer { calls, path: path.display().to_string() })
 }
@@ -54,7 +54,7 @@ pub async fn with_others(endpoint: &mut Endpoint, error: Error, left: Vec<Error>
     let own: Vec<String> = left.iter().map(Error::to_string).collect();
     match (listed(endpoint, &own).await, error) {
         (Ok(others), Error::Io { rank, operation, path, offset, class, cause }) => {
-            Ok(Error::Io { rank, operation, path, offset, class, cause: cause + &others })
+            Ok(Error::Io { rank, operation, path, offset, class, cause: cause.with_more(&others) })
         }
         (Err(failed), error) => {
             [error.to_string()]

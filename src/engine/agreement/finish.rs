@@ -205,13 +205,13 @@ impl Combine for EndPart<'_> {
 fn close_windows(writer: &WindowWriter<'_>, all: &mut CallOutcome) {
     writer.try_write();
     let arena = writer.arena;
-    let failed = arena.failed().load(Ordering::Acquire);
+    let failed = arena.call().failed.load(Ordering::Acquire);
     all.failed = (failed != 0).then(|| failed as Rank - 1);
-    all.transferred = arena.written().load(Ordering::Acquire);
+    all.transferred = arena.call().written.load(Ordering::Acquire);
     // One rank at a time writes. Others may fill windows meanwhile, which is not measured.
-    all.micros[IO] = arena.busy().load(Ordering::Acquire);
+    all.micros[IO] = arena.call().busy.load(Ordering::Acquire);
     all.micros[WAIT] = all.micros[IO];
-    all.again = arena.again().load(Ordering::SeqCst) != 0;
+    all.again = arena.call().is_repeated.load(Ordering::SeqCst) != 0;
     all.turn = arena.signal(TURN).get();
     if all.again {
         // The memory is reserved already, so this cannot fail.

@@ -21,7 +21,7 @@ use crate::engine::setup::Setup;
 use crate::engine::shared::Arena;
 use crate::engine::storage::window_queue::Outcome;
 use crate::engine::storage::{Storage, end};
-use crate::error::{Error, Result};
+use crate::error::{Error, FileOperation, Result};
 use crate::fabric::Endpoint;
 use crate::fabric::frame::Encoder;
 use crate::hints::Switch;
@@ -100,7 +100,7 @@ impl FirstPart<'_> {
         match arena.prepare(&agreed.decision.windows) {
             Ok(()) => {
                 // Bytes that ranks wrote before the agreement count too.
-                arena.written().store(agreed.transferred, Ordering::Release);
+                arena.call().written.store(agreed.transferred, Ordering::Release);
                 Ok(())
             }
             Err(_) if self.direction == Direction::Read || agreed.disjoint == Some(true) => {
@@ -110,7 +110,7 @@ impl FirstPart<'_> {
             }
             Err(cause) => {
                 agreed.failed = Some(CallFault::OfRank(self.rank));
-                Err(Error::io(self.rank, "take shared memory for", &self.setup.path, agreed.left.start, &cause))
+                Err(Error::io(self.rank, FileOperation::TakeSharedMemory, &self.setup.path, agreed.left.start, &cause))
             }
         }
     }

@@ -193,7 +193,7 @@ impl Parts {
         }
         let mut bytes = front(header, &self.index)?;
         if bytes.len() as u64 != self.front {
-            return Err(Error::Internal { rank, what: "the header of a capture has another length".to_string() });
+            return Err(Error::internal(rank, "the header of a capture has another length"));
         }
         bytes.extend_from_slice(finished.reports.as_bytes());
         bytes.extend_from_slice(&finished.block);

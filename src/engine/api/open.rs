@@ -82,10 +82,7 @@ impl File {
     ) -> Result<Self> {
         let (named, mut first_agreement) = ((path, "the opening"), FirstAgreement::none());
         let opened = Self::opened_after(endpoint, named, mode, hints, files, &mut first_agreement).await?;
-        opened.map_err(|endpoint| Error::Internal {
-            rank: endpoint.rank(),
-            what: "no first agreement has stopped".to_string(),
-        })
+        opened.map_err(|endpoint| Error::internal(endpoint.rank(), "no first agreement has stopped"))
     }
 
     async fn opened_after(
@@ -240,7 +237,7 @@ impl File {
         let (value, own) = outcome.map_or_else(|error| (None, Err(error)), |value| (Some(value), Ok(())));
         waiting.complete(pin!(self.agree_without_data(CallKind::Agreement, own, Amount::NONE)))?;
         let rank = self.endpoint.rank();
-        value.ok_or_else(|| Error::Internal { rank, what: "an error was not agreed on".to_string() })
+        value.ok_or_else(|| Error::internal(rank, "an error was not agreed on"))
     }
 
     /// Returns the size of the file in bytes, as the system reports it to this rank now. Local.

@@ -19,7 +19,7 @@ use crate::engine::record::report::CallReport;
 use crate::engine::staging::{CallMemory, ReadTarget, stage_write};
 use crate::engine::storage::window_queue::Outcome;
 use crate::engine::ways::windows::sorted;
-use crate::error::{Error, Result};
+use crate::error::{Error, FileOperation, Result};
 
 /// The result of a collective read on one rank.
 #[derive(Debug, Clone, PartialEq)]
@@ -264,7 +264,7 @@ impl File {
             self.observers.record(direction, (&Extents::empty(), &BufferLayout::Contiguous), started, Err(error));
         }
         let rank = self.endpoint.rank();
-        outcome.err().unwrap_or_else(|| Error::Internal { rank, what: "a refused call succeeded".to_string() })
+        outcome.err().unwrap_or_else(|| Error::internal(rank, "a refused call succeeded"))
     }
 
     async fn refusal(&mut self, direction: Direction, error: Error) -> Result<()> {
@@ -293,7 +293,7 @@ impl File {
     /// The same errors as [`File::write_at`]; device memory that cannot be copied.
     pub fn write_at_from(&mut self, offset: u64, source: Source<'_>) -> Result<u64> {
         self.usable()?;
-        self.handle.check_writable(&self.setup, "write", offset)?;
+        self.handle.check_writable(&self.setup, FileOperation::Write, offset)?;
         let len = source.span() as u64;
         Extents::contiguous(offset, len)?;
         if len == 0 {

@@ -188,7 +188,7 @@ struct BlockDecoder<'a> {
 
 impl BlockDecoder<'_> {
     fn damaged(&self, what: &str) -> Error {
-        Error::Codec { at: self.at, what: what.to_string() }
+        Error::codec(self.at, what.to_string())
     }
 
     fn number(&mut self) -> Result<u64> {

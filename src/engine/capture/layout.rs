@@ -111,8 +111,7 @@ pub fn front_len(header: &Header, parts: usize) -> Result<u64> {
 }
 
 fn header_json(header: &Header) -> Result<Vec<u8>> {
-    serde_json::to_vec(header)
-        .map_err(|cause| Error::Internal { rank: 0, what: format!("header of a capture: {cause}") })
+    serde_json::to_vec(header).map_err(|cause| Error::internal(0, format!("header of a capture: {cause}")))
 }
 
 /// Reads header and index of a capture of `len` bytes. `read(offset, len)` returns bytes of the capture.

@@ -10,7 +10,7 @@ use super::block::{self, Call};
 use super::layout::{Header, PartEntry, read_front};
 use crate::engine::record::report::CallReport;
 use crate::engine::record::timeline::RankTimeline;
-use crate::error::{Error, Result};
+use crate::error::{Error, FileOperation, Result};
 use crate::topology::{Rank, Topology};
 
 /// An open capture: header and index in memory, the rest in the file.
@@ -55,7 +55,7 @@ impl Capture {
     /// another version.
     pub fn open(path: impl Into<PathBuf>) -> Result<Self> {
         let path = path.into();
-        let io = |operation: &str, cause: &std::io::Error| Error::io(0, operation, &path, None, cause);
+        let io = |operation: FileOperation, cause: &std::io::Error| Error::io(0, operation, &path, None, cause);
         let file = File::open(&path).map_err(|cause| {
             Error::argument(
                 "capture",
@@ -63,7 +63,7 @@ impl Capture {
                 "a capture; to make one: trib run --capture -- mpiexec -n 4 ./program",
             )
         })?;
-        let len = file.metadata().map_err(|cause| io("stat", &cause))?.len();
+        let len = file.metadata().map_err(|cause| io(FileOperation::Stat, &cause))?.len();
         let read = |offset, len| read_at(&file, &path, offset, len);
         let (header, index) = read_front(len, read)?.map_err(|wrong| no_capture(&path, &wrong))?;
         let covered: usize = header.nodes.iter().map(|(_, ranks)| *ranks).sum();
@@ -159,7 +159,7 @@ fn read_at(file: &File, path: &Path, offset: u64, len: u64) -> Result<Vec<u8>> {
     let no_memory = |_| Error::NoMemory { rank: 0, bytes: len, what: format!("a part of {}", path.display()) };
     bytes.try_reserve_exact(usize::try_from(len).unwrap_or(usize::MAX)).map_err(no_memory)?;
     bytes.resize(len as usize, 0);
-    file.read_exact_at(&mut bytes, offset).map_err(|cause| Error::io(0, "read", path, offset, &cause))?;
+    file.read_exact_at(&mut bytes, offset).map_err(|cause| Error::io(0, FileOperation::Read, path, offset, &cause))?;
     Ok(bytes)
 }
 

@@ -7,7 +7,7 @@ use super::block::{Call, Encoder, ListPlace};
 use super::layout::{Header, PartEntry, front, front_len};
 use super::reader::CallOutcome;
 use crate::access::{BufferLayout, Extents};
-use crate::error::{Error, Result};
+use crate::error::{Error, FileOperation, Result};
 use crate::topology::Rank;
 
 /// Number of earlier lists that a new list is compared with.
@@ -26,7 +26,7 @@ pub fn write(
 ) -> Result<()> {
     let mut reports = Vec::new();
     for outcome in outcomes {
-        let internal = |cause| Error::Internal { rank: 0, what: format!("reports of a capture: {cause}") };
+        let internal = |cause| Error::internal(0, format!("reports of a capture: {cause}"));
         serde_json::to_writer(&mut reports, outcome).map_err(internal)?;
         reports.push(b'\n');
     }
@@ -51,9 +51,9 @@ pub fn write(
         add(&block, calls.len());
         body.extend_from_slice(&block);
     }
-    let io = |operation: &'static str| move |cause| Error::io(0, operation, path, None, &cause);
-    let mut file = std::fs::File::create(path).map_err(io("create"))?;
-    file.write_all(&front(header, &index)?).and_then(|()| file.write_all(&body)).map_err(io("write"))
+    let io = |operation: FileOperation| move |cause| Error::io(0, operation, path, None, &cause);
+    let mut file = std::fs::File::create(path).map_err(io(FileOperation::Create))?;
+    file.write_all(&front(header, &index)?).and_then(|()| file.write_all(&body)).map_err(io(FileOperation::Write))
 }
 
 /// Encodes the calls of one rank as a block.

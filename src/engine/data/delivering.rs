@@ -107,7 +107,7 @@ impl Delivering<'_, '_> {
             let part = message.split_to((len as usize).min(message.len()));
             if part.len() as u64 != len {
                 let what = format!("{} bytes arrived where {len} were asked for", part.len());
-                return Err(Error::Internal { rank: self.rank, what });
+                return Err(Error::internal(self.rank, what));
             }
             self.outflows[outflow].scatter(&part, self.user.reborrow());
         }
@@ -190,7 +190,7 @@ impl Memory for Delivering<'_, '_> {
             (MERGED_SHARED, Buffer::Receive) => self.take_inside(from, to)?,
             (from, to) => {
                 let what = format!("a round copies from {from:?} to {to:?}");
-                return Err(Error::Internal { rank: self.rank, what });
+                return Err(Error::internal(self.rank, what));
             }
         }
         Ok(())

@@ -53,7 +53,7 @@ fn check(hints: &str, len: u64, overlap: u64, poor: u64, due: [bool; 2]) {
             [file.write_all(&extents, &memory, &bytes).err(), file.read_all(&extents, &memory, &mut back).err()];
         is_poor(false);
         back.fill(0);
-        assert!(!poor_calls.iter().flatten().any(|error| matches!(error, Error::Fabric(_))), "{poor_calls:?}");
+        assert!(!poor_calls.iter().flatten().any(|error| matches!(error, Error::Fabric { .. })), "{poor_calls:?}");
         file.write_all(&extents, &memory, &bytes).unwrap();
         file.read_all(&extents, &memory, &mut back).unwrap();
         if overlap == 0 {

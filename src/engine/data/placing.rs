@@ -189,7 +189,7 @@ impl Placing<'_, '_> {
             return Ok(());
         }
         let what = format!("{} bytes from rank {} are not what it announced", message.len(), inflow.source);
-        Err(Error::Internal { rank: self.rank, what })
+        Err(Error::internal(self.rank, what))
     }
 
     /// Copies this rank's own bytes into the window.
@@ -255,7 +255,7 @@ impl Memory for Placing<'_, '_> {
             (Buffer::Send, MERGED_SHARED) => self.put_inside(from, to)?,
             (from, to) => {
                 let what = format!("a round copies from {from:?} to {to:?}");
-                return Err(Error::Internal { rank: self.rank, what });
+                return Err(Error::internal(self.rank, what));
             }
         }
         Ok(())

@@ -110,7 +110,7 @@ impl<'a> Reading<'a> {
         let schedule = self.at.schedule(round, &incoming.shares, messages);
         let rank = self.at.rank();
         let schedule = schedule.transposed(self.at.phase.route.kernel.mode);
-        let schedule = schedule.ok_or_else(|| Error::Internal { rank, what: "a round reduces".to_string() })?;
+        let schedule = schedule.ok_or_else(|| Error::internal(rank, "a round reduces"))?;
         let window = opened.map(|opened| opened.window);
         self.rounds.push_back(RoundDelivered {
             round,

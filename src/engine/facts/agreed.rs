@@ -15,7 +15,7 @@ use crate::engine::policy::decision::Decision;
 use crate::engine::policy::paths::Way;
 use crate::engine::storage::behind::call::AgreedWrite;
 use crate::engine::storage::{Storage, StorageFailure, guarded, without_size_signal};
-use crate::error::Result;
+use crate::error::{FileOperation, Result};
 use crate::topology::Rank;
 
 words! {
@@ -127,7 +127,7 @@ impl Agreed {
     ) -> Result<()> {
         let (begin, _quiet) = (Instant::now(), without_size_signal());
         let wrote = storage.as_ref().map_err(Clone::clone).and_then(|storage| {
-            guarded("write", self.left.start, || write(&**storage, &mut self.transferred))
+            guarded(FileOperation::Write, self.left.start, || write(&**storage, &mut self.transferred))
                 .map_err(|failure| failure.into_error(rank, path))
         });
         self.micros = self.micros.max(begin.elapsed().as_micros() as u64);

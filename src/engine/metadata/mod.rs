@@ -221,7 +221,7 @@ fn tagged(mut body: Bytes, limit: usize) -> Result<ListsByAggregator> {
     while !body.is_empty() {
         let mut at = 0;
         let number = varint::get(&body, &mut at).filter(|&number| number < limit as u64);
-        let number = number.ok_or_else(|| Error::Codec { at, what: format!("no number below {limit}") })?;
+        let number = number.ok_or_else(|| Error::codec(at, format!("no number below {limit}")))?;
         let mut rest = body.slice(at..);
         lists.push((number as usize, checked(Packed::read(&mut rest)?)?));
         body = rest;
@@ -233,7 +233,7 @@ fn tagged(mut body: Bytes, limit: usize) -> Result<ListsByAggregator> {
 fn checked(packed: Packed) -> Result<Packed> {
     match packed.summary().ascending {
         true => Ok(packed),
-        false => Err(Error::Codec { at: 0, what: "extents that do not ascend".to_string() }),
+        false => Err(Error::codec(0, "extents that do not ascend")),
     }
 }
 

@@ -97,7 +97,7 @@ fn rest(head: &Bytes) -> Result<usize> {
     let here = head.len().saturating_sub(LENGTH);
     match length {
         Some(length) if here as u64 == length.min(HEAD as u64) => Ok(length as usize - here),
-        _ => Err(Error::Fabric(format!("a message of {} bytes is no head of a list", head.len()))),
+        _ => Err(Error::fabric(format!("a message of {} bytes is no head of a list", head.len()))),
     }
 }
 

@@ -152,9 +152,7 @@ async fn announce_enough(
     let announced = announce(endpoint, &phases.metadata, &phases.data, domains, outgoing).await;
     // An error in decoding lists can be agreed, because all ranks have exchanged. A broken exchange cannot.
     match announced {
-        Err(error) if endpoint.waiting().failure().is_unagreed(&error) && !matches!(error, Error::Codec { .. }) => {
-            Err(error)
-        }
+        Err(error) if error.is_unagreed() && !matches!(error, Error::Codec { .. }) => Err(error),
         announced => {
             let (rank, window) = (endpoint.rank(), domains.window_bytes());
             let enough = announced.and_then(|own| check_memory(rank, &own, window, new_windows).map(|()| own));

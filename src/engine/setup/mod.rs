@@ -27,7 +27,7 @@ use crate::engine::shared::{self, Arena};
 use crate::engine::storage::StorageFailure;
 use crate::engine::storage::behind::limits::{BehindLimits, automatic_budget, usable_budget};
 use crate::engine::storage::sieve::{KnownBytes, Sieve};
-use crate::error::{Error, Result};
+use crate::error::{Error, FileOperation, Result};
 use crate::exchange::cost::Costs;
 use crate::fabric::Endpoint;
 use crate::fabric::shared::{HostAddress, Hosts, HostsAre, MemoryOffer, Shared};
@@ -281,7 +281,7 @@ impl Setup {
     /// # Errors
     /// The file is another one: hosts do not share the directory.
     pub fn is_the_same(&self, file: Box<dyn Storage>) -> std::result::Result<Box<dyn Storage>, StorageFailure> {
-        let failure = |cause| StorageFailure { operation: "open", offset: None, cause };
+        let failure = |cause| StorageFailure { operation: FileOperation::Open, offset: None, cause };
         match self.identity {
             Some(first) if file.control().identity().map_err(failure)?.is_some_and(|own| own != first) => {
                 Err(failure(std::io::Error::other(NOT_SHARED)))
@@ -300,7 +300,7 @@ impl Setup {
     /// # Errors
     /// This rank shares no memory.
     pub fn arena(&self, rank: Rank) -> Result<&Arena> {
-        self.arena.as_deref().ok_or_else(|| Error::Internal { rank, what: "no shared memory for the file".to_string() })
+        self.arena.as_deref().ok_or_else(|| Error::internal(rank, "no shared memory for the file"))
     }
 
     /// Returns (number of bytes for windows, number of bytes that the file system locks together).

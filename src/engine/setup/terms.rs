@@ -15,11 +15,11 @@ use crate::engine::policy::learned::{FileSystemKey, Learned};
 use crate::engine::storage::behind::limits::SeenLocks;
 use crate::engine::storage::guarded;
 use crate::engine::storage::sieve::KnownBytes;
-use crate::error::{About, Error, Result};
+use crate::error::{About, Error, FileOperation, Result};
 use crate::exchange::cost::Costs;
 use crate::fabric::Endpoint;
 use crate::fabric::frame::{Encoder, words};
-use crate::fabric::shared::{Cores, HostAddress};
+use crate::fabric::shared::{Cores, HostAddress, MEMORY_LAYOUT};
 use crate::hints::{DriverName, Hints};
 use crate::machine;
 use crate::schedule::ReduceOp;
@@ -84,15 +84,21 @@ impl OpenArguments<'_> {
     /// Returns a hash of the arguments that must be the same on all ranks.
     fn fingerprint(&self) -> u64 {
         let Self { path, mode, hints, .. } = self;
-        fingerprint([path.as_os_str().as_bytes(), mode_name(*mode).as_bytes(), hints.to_text().as_bytes()])
+        let (path, mode, hints) = (path.as_os_str().as_bytes(), mode_name(*mode), hints.to_text());
+        fingerprint([library().as_bytes(), path, mode.as_bytes(), hints.as_bytes()])
     }
 
     /// Returns the arguments that must be the same on all ranks, for an error message.
     fn words(&self) -> TermsInWords {
         let hints = self.hints.table().into_iter().map(|row| (row.key.to_string(), row.value)).collect();
         let (path, mode) = (self.path.as_os_str().as_bytes().to_vec(), mode_name(self.mode).to_string());
-        TermsInWords { path, mode, hints }
+        TermsInWords { library: library(), path, mode, hints }
     }
+}
+
+/// Returns the version of this library, with the number of its layout of shared memory.
+fn library() -> String {
+    format!("version {} with memory layout {MEMORY_LAYOUT}", env!("CARGO_PKG_VERSION"))
 }
 
 fn mode_name(mode: Mode) -> &'static str {
@@ -106,13 +112,14 @@ fn mode_name(mode: Mode) -> &'static str {
 /// The arguments of one rank, in a form that other ranks can compare.
 #[derive(Debug, PartialEq, Eq)]
 struct TermsInWords {
+    library: String,
     path: Vec<u8>,
     mode: String,
     /// (key, value) of each hint.
     hints: Vec<(String, String)>,
 }
 
-wire::fields!(struct TermsInWords { path, mode, hints });
+wire::fields!(struct TermsInWords { library, path, mode, hints });
 
 impl TermsInWords {
     /// Checks that the arguments of `rank` equal `first`, the arguments of rank 0.
@@ -125,7 +132,9 @@ impl TermsInWords {
         }
         let of = |path: &[u8]| Path::new(OsStr::from_bytes(path)).display().to_string();
         let hints = || self.hints.iter().zip(&first.hints).find(|(own, first)| own != first);
-        let (what, value) = if self.path != first.path {
+        let (what, value) = if self.library != first.library {
+            ("library".to_string(), format!("{} on rank {rank}, {} on rank 0", self.library, first.library))
+        } else if self.path != first.path {
             let (own, first) = (of(&self.path), of(&first.path));
             ("path".to_string(), format!("rank {rank} opens {own}, rank 0 {first}"))
         } else if self.mode != first.mode {
@@ -235,14 +244,14 @@ fn captured(rank: Rank, [least, most]: [u64; 2]) -> bool {
 }
 
 fn damaged(what: &str) -> Error {
-    Error::Internal { rank: 0, what: format!("rank 0 has told {what}") }
+    Error::internal(0, format!("rank 0 has told {what}"))
 }
 
 /// Decodes the answer of rank 0. An error names rank 0 if there are other ranks.
 fn decode_created(answer: &[u8], ranks: usize) -> Result<Created> {
     let created = wire::from_bytes::<Result<Created>>(answer);
     let created = created.ok_or_else(|| damaged("properties of the file that cannot be decoded"))?;
-    created.map_err(|error| error.told_by(0, ranks))
+    created.map_err(|error| error.told_by(0, ranks).agreed())
 }
 
 /// Kinds of the answer of rank 0. `MADE`: the properties of the file. `STOPPED`: the first agreement forbids the open.
@@ -340,7 +349,7 @@ impl Combine for Terms<'_, '_> {
 /// Creates or opens the file on rank 0. A panic of the storage becomes an error, because the other ranks wait for the
 /// answer of rank 0.
 fn create(arguments: &OpenArguments<'_>, alike: Alike) -> Result<Created> {
-    let created = guarded("open", None, || Ok(made(arguments, alike)));
+    let created = guarded(FileOperation::Open, None, || Ok(made(arguments, alike)));
     created.unwrap_or_else(|failure| Err(failure.into_error(0, arguments.path)))
 }
 
@@ -355,7 +364,7 @@ fn made(arguments: &OpenArguments<'_>, alike: Alike) -> Result<Created> {
     let leaves_behind = hints.write_behind != Some(0) && mode != Mode::Read;
     let (driver, hints) = (driver_on(files, name, path), hints.for_driver());
     let file = match mode {
-        Mode::Read => files.open(path, mode).map_err(|cause| Error::io(0, "open", path, None, &cause))?,
+        Mode::Read => files.open(path, mode).map_err(|cause| Error::io(0, FileOperation::Open, path, None, &cause))?,
         Mode::Create | Mode::Update => drivers::create(files, path, &hints)?,
     };
     let mut layout = driver.layout(files, path, &*file, &hints)?;
@@ -375,9 +384,9 @@ fn made(arguments: &OpenArguments<'_>, alike: Alike) -> Result<Created> {
         ])
     });
     let identity = if is_of_one_machine { found } else { Ok(None) };
-    let identity = identity.map_err(|cause| Error::io(0, "stat", path, None, &cause))?;
+    let identity = identity.map_err(|cause| Error::io(0, FileOperation::Stat, path, None, &cause))?;
     if mode == Mode::Create {
-        emptied(&*file).map_err(|cause| Error::io(0, "truncate", path, None, &cause))?;
+        emptied(&*file).map_err(|cause| Error::io(0, FileOperation::SetSize, path, None, &cause))?;
     }
     let (key, learned) = (Tiling::random().key(), Learned::kept(file_system));
     Ok(Created { name, layout, hosts_cache_apart, known, locks, identity, key, file_system, learned, alike, costs })

@@ -4,20 +4,17 @@
 //! Window k of a call has the bytes of the file from `base + k * window` on. It lies at index `k mod ring` of the ring.
 //! A rank may access window k when window `k - ring` is finished.
 
-use std::mem::{offset_of, size_of};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
+use super::control::{CallControl, Control, PartControl, RankControl, WindowControl};
 use crate::access::Extent;
-use crate::engine::policy::call_windows::{CallWindows, LARGEST_RING, PLACES};
+use crate::engine::policy::call_windows::{CallWindows, LARGEST_RING};
 use crate::fabric::shared::{Shared, SharedMemory, Signal};
 
-const LINE: usize = 64;
-/// Maximum number of ranks that share the memory.
-const RANKS: usize = 1024;
 const PAGE: usize = 4096;
 /// Number of bytes that are reserved before the first call.
-pub const CONTROL: usize = ((2 + RANKS + PLACES) * LINE).next_multiple_of(PAGE);
+pub const CONTROL: usize = size_of::<Control>().next_multiple_of(PAGE);
 /// Maximum number of bytes of shared memory for windows and their state.
 pub const AREA: usize = CONTROL + LARGEST_RING / 8 + LARGEST_RING;
 /// Number of bytes around an accessed byte that a page fault maps.
@@ -27,53 +24,6 @@ const AROUND: usize = 64 << 10;
 pub const PROGRESS: usize = 0;
 /// Number of the signal that counts the turns of ranks, if ranks place one after the other.
 pub const TURN: usize = 1;
-
-/// Line 0: what ranks that write windows change. This type and the next ones only give places to the integers of a line,
-/// so that no two share bytes; ranks access each integer atomically.
-#[repr(C)]
-struct CallLine {
-    _unused: u64,
-    lock: u32,
-    is_repeated: u32,
-    unwritten: u64,
-    written: u64,
-    failed: u32,
-    _also_unused: u32,
-    busy: u64,
-    reserved: u64,
-    taken: u64,
-}
-
-/// The line of a rank, one for each place after line 0.
-#[repr(C)]
-struct RankLine {
-    position: u64,
-    writing: u64,
-}
-
-/// The line of a window in memory, after those of ranks.
-#[repr(C)]
-struct WindowLine {
-    sum: u64,
-    placed: u64,
-}
-
-/// The last line.
-#[repr(C)]
-struct PartLine {
-    part: u64,
-    upcoming: u64,
-    writers: u32,
-    is_slow: u32,
-}
-
-const _: () = assert!(size_of::<CallLine>() <= LINE && size_of::<RankLine>() <= LINE);
-const _: () = assert!(size_of::<WindowLine>() <= LINE && size_of::<PartLine>() <= LINE);
-/// Numbers of the first line of a rank, of a window in memory, and of the last line.
-const RANK_LINES: usize = 1;
-const WINDOW_LINES: usize = RANK_LINES + RANKS;
-const PART_LINE: usize = WINDOW_LINES + PLACES;
-const _: () = assert!((PART_LINE + 1) * LINE <= CONTROL);
 
 /// The shared memory of windows, as one rank sees it.
 pub struct Arena {
@@ -97,8 +47,9 @@ impl Arena {
         self.shared.memory()
     }
 
-    fn line(&self, number: usize) -> usize {
-        self.shared.area() + number * LINE
+    #[inline]
+    fn control(&self) -> &Control {
+        self.memory().get(self.shared.area())
     }
 
     /// Returns the signal with number [`PROGRESS`] or [`TURN`].
@@ -106,94 +57,40 @@ impl Arena {
         self.shared.signal(number)
     }
 
-    /// Lock for taking windows to write, and for giving them back as written: 1 while a rank holds it. No rank accesses the
-    /// file meanwhile.
-    pub fn lock(&self) -> &AtomicU32 {
-        self.memory().word(self.line(0) + offset_of!(CallLine, lock))
+    /// Returns the state of the call.
+    #[inline]
+    pub fn call(&self) -> &CallControl {
+        &self.control().call
     }
 
-    /// Not 0 if the call must be repeated with one rank after the other.
-    pub fn again(&self) -> &AtomicU32 {
-        self.memory().word(self.line(0) + offset_of!(CallLine, is_repeated))
+    /// Returns the state of the writers of windows, and of the parts of a repeated call.
+    #[inline]
+    pub fn parts(&self) -> &PartControl {
+        &self.control().parts
     }
 
-    /// Number of the first window that is not written yet.
-    pub fn unwritten(&self) -> &AtomicU64 {
-        self.memory().long(self.line(0) + offset_of!(CallLine, unwritten))
+    /// Returns the state of a rank. `place` is its index among the ranks that share the memory.
+    #[inline]
+    pub fn rank(&self, place: usize) -> &RankControl {
+        &self.control().ranks[place]
     }
 
-    /// Number of the first window that no rank has taken to write.
-    pub fn taken(&self) -> &AtomicU64 {
-        self.memory().long(self.line(0) + offset_of!(CallLine, taken))
+    /// Returns the state of this rank.
+    #[inline]
+    pub fn own(&self) -> &RankControl {
+        self.rank(self.shared.place())
     }
 
-    /// Number of ranks that are writing windows.
-    pub fn writers(&self) -> &AtomicU32 {
-        self.memory().word(self.line(PART_LINE) + offset_of!(PartLine, writers))
-    }
-
-    /// Not 0 if the last write took so long that several ranks write at a time; survives the call.
-    pub fn is_slow(&self) -> &AtomicU32 {
-        self.memory().word(self.line(PART_LINE) + offset_of!(PartLine, is_slow))
-    }
-
-    /// Number of the first window that a rank is writing; [`u64::MAX`] if it is not writing. `place` is the index of the
-    /// rank among the ranks that share the memory.
-    pub fn writing(&self, place: usize) -> &AtomicU64 {
-        self.memory().long(self.line(RANK_LINES + place) + offset_of!(RankLine, writing))
-    }
-
-    /// Number of bytes written by all ranks.
-    pub fn written(&self) -> &AtomicU64 {
-        self.memory().long(self.line(0) + offset_of!(CallLine, written))
-    }
-
-    /// 1 + the rank whose write failed first; 0 without a failure. Later windows are dropped.
-    pub fn failed(&self) -> &AtomicU32 {
-        self.memory().word(self.line(0) + offset_of!(CallLine, failed))
-    }
-
-    /// Time in the file system in microseconds. What several ranks write at a time counts as if they wrote one after the
-    /// other, each with its share of the time.
-    pub fn busy(&self) -> &AtomicU64 {
-        self.memory().long(self.line(0) + offset_of!(CallLine, busy))
-    }
-
-    /// In a repeated call: number of the first window of the current part.
-    pub fn part(&self) -> &AtomicU64 {
-        self.memory().long(self.line(PART_LINE) + offset_of!(PartLine, part))
-    }
-
-    /// In a repeated call: number of the first window behind the current part for which a rank has data.
-    pub fn upcoming(&self) -> &AtomicU64 {
-        self.memory().long(self.line(PART_LINE) + offset_of!(PartLine, upcoming))
-    }
-
-    /// Number of the first window that a rank may still access. `place` is the index of the rank among the ranks that
-    /// share the memory.
-    pub fn position(&self, place: usize) -> &AtomicU64 {
-        self.memory().long(self.line(RANK_LINES + place) + offset_of!(RankLine, position))
-    }
-
-    /// Position of this rank, as in [`Arena::position`].
-    pub fn own_position(&self) -> &AtomicU64 {
-        self.position(self.shared.place())
-    }
-
-    /// Sum of the hashes of the pieces in window `number`.
-    pub fn sum(&self, windows: &CallWindows, number: u64) -> &AtomicU64 {
-        self.memory().long(self.line(WINDOW_LINES + (number % windows.ring) as usize) + offset_of!(WindowLine, sum))
-    }
-
-    /// In a write, the number of bytes that ranks have copied to window `number`. In a read, the state of the window's
-    /// memory: see [`super::window_reader`].
-    pub fn placed(&self, windows: &CallWindows, number: u64) -> &AtomicU64 {
-        self.memory().long(self.line(WINDOW_LINES + (number % windows.ring) as usize) + offset_of!(WindowLine, placed))
+    /// Returns the state of window `number`.
+    #[inline]
+    pub fn window(&self, windows: &CallWindows, number: u64) -> &WindowControl {
+        &self.control().windows[(number % windows.ring) as usize]
     }
 
     /// Returns the number of the first window that not all ranks have passed.
     pub fn passed(&self) -> u64 {
-        (0..self.shared.ranks().len()).map(|place| self.position(place).load(Ordering::SeqCst)).min().unwrap_or(0)
+        let ranks = &self.control().ranks[..self.shared.ranks().len()];
+        ranks.iter().map(|rank| rank.position.load(Ordering::SeqCst)).min().unwrap_or(0)
     }
 
     /// Reserves memory for a ring and its bits, and resets the state for a call. The last rank to arrive at the
@@ -202,34 +99,34 @@ impl Arena {
     /// # Errors
     /// The system has no memory left.
     pub fn prepare(&self, windows: &CallWindows) -> std::io::Result<()> {
-        let reserved = self.memory().long(self.line(0) + offset_of!(CallLine, reserved));
-        let (have, bytes) = (reserved.load(Ordering::Acquire), windows.bytes());
+        let (call, parts) = (self.call(), self.parts());
+        let (have, bytes) = (call.reserved.load(Ordering::Acquire), windows.bytes());
         if bytes > have {
             let bits = self.shared.area() + CONTROL;
             // Reserve whole words of bits, including the word of the last byte.
             let (from, to) = (have / 64 * 8, bytes.div_ceil(64) * 8);
             self.memory().reserve(bits + from as usize, (to - from) as usize)?;
             self.memory().reserve(bits + LARGEST_RING / 8 + have as usize, (bytes - have) as usize)?;
-            reserved.store(bytes, Ordering::Release);
+            call.reserved.store(bytes, Ordering::Release);
         }
-        self.part().store(0, Ordering::Relaxed);
-        self.upcoming().store(u64::MAX, Ordering::Relaxed);
-        for place in 0..self.shared.ranks().len() {
-            self.position(place).store(0, Ordering::Relaxed);
-            self.writing(place).store(u64::MAX, Ordering::Relaxed);
+        parts.part.store(0, Ordering::Relaxed);
+        parts.upcoming.store(u64::MAX, Ordering::Relaxed);
+        for rank in &self.control().ranks[..self.shared.ranks().len()] {
+            rank.position.store(0, Ordering::Relaxed);
+            rank.writing.store(u64::MAX, Ordering::Relaxed);
         }
-        for number in 0..windows.ring {
-            self.sum(windows, number).store(0, Ordering::Relaxed);
-            self.placed(windows, number).store(0, Ordering::Relaxed);
+        for window in &self.control().windows[..windows.ring as usize] {
+            window.sum.store(0, Ordering::Relaxed);
+            window.placed.store(0, Ordering::Relaxed);
         }
-        self.lock().store(0, Ordering::Relaxed);
-        self.writers().store(0, Ordering::Relaxed);
-        self.taken().store(0, Ordering::Relaxed);
-        self.again().store(0, Ordering::Relaxed);
-        self.failed().store(0, Ordering::Relaxed);
-        self.unwritten().store(0, Ordering::Relaxed);
-        self.written().store(0, Ordering::Relaxed);
-        self.busy().store(0, Ordering::Release);
+        call.lock.store(0, Ordering::Relaxed);
+        parts.writers.store(0, Ordering::Relaxed);
+        call.taken.store(0, Ordering::Relaxed);
+        call.is_repeated.store(0, Ordering::Relaxed);
+        call.failed.store(0, Ordering::Relaxed);
+        call.unwritten.store(0, Ordering::Relaxed);
+        call.written.store(0, Ordering::Relaxed);
+        call.busy.store(0, Ordering::Release);
         Ok(())
     }
 
@@ -277,6 +174,6 @@ impl Arena {
 
     /// Returns the map of the bytes of the ring that ranks have copied, by their positions in the ring.
     pub fn present(&self, windows: &CallWindows) -> &[AtomicU64] {
-        self.memory().longs(self.shared.area() + CONTROL, windows.bytes().div_ceil(64) as usize)
+        self.memory().list(self.shared.area() + CONTROL, windows.bytes().div_ceil(64) as usize)
     }
 }

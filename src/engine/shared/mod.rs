@@ -16,7 +16,8 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`arena`] | the ring of windows, its bits, the positions of ranks |
+//! | [`arena`] | the ring of windows, its bits, and their memory |
+//! | [`control`] | the control words of ranks, windows and the call |
 //! | [`placing`] | copies a rank's bytes into the windows |
 //! | [`window_writer`] | writes complete windows to the file |
 //! | [`ordered`] | copies the bytes of ranks into the windows one rank after the other, if ranks overlap |
@@ -25,6 +26,7 @@
 //! The agreements are in `agreement`, the two calls in `ways`.
 
 pub(in crate::engine) mod arena;
+pub(in crate::engine) mod control;
 pub(in crate::engine) mod ordered;
 pub(in crate::engine) mod placing;
 pub(in crate::engine) mod window_reader;

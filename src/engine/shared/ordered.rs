@@ -38,22 +38,22 @@ pub async fn place(
             }
             endpoint.wait_for(arena.team(), TURN, turn).await?;
         }
-        let from = arena.part().load(Ordering::SeqCst);
+        let from = arena.parts().part.load(Ordering::SeqCst);
         if from == DONE {
-            arena.own_position().store(DONE, Ordering::SeqCst);
+            arena.own().position.store(DONE, Ordering::SeqCst);
             arena.signal(TURN).advance();
             return Ok(());
         }
         place_part(writer, &mut walk, source, from + windows.ring);
         let next = walk.position().map_or(DONE, |at| windows.number_at(at));
-        arena.upcoming().fetch_min(next, Ordering::SeqCst);
-        arena.own_position().store(from + windows.ring, Ordering::SeqCst);
+        arena.parts().upcoming.fetch_min(next, Ordering::SeqCst);
+        arena.own().position.store(from + windows.ring, Ordering::SeqCst);
         if place + 1 == ranks {
             // No rank has data between the part before and this one.
-            arena.taken().store(from, Ordering::SeqCst);
-            arena.unwritten().store(from, Ordering::SeqCst);
+            arena.call().taken.store(from, Ordering::SeqCst);
+            arena.call().unwritten.store(from, Ordering::SeqCst);
             writer.try_write();
-            arena.part().store(arena.upcoming().swap(DONE, Ordering::SeqCst), Ordering::SeqCst);
+            arena.parts().part.store(arena.parts().upcoming.swap(DONE, Ordering::SeqCst), Ordering::SeqCst);
         }
         arena.signal(TURN).advance();
         mine = mine.wrapping_add(ranks);

@@ -29,7 +29,7 @@ pub async fn place(
     while let Some(at) = walk.position() {
         let number = windows.number_at(at);
         // This rank has passed all windows before its next window with data.
-        arena.own_position().store(number, Ordering::SeqCst);
+        arena.own().position.store(number, Ordering::SeqCst);
         if writer.is_slow() {
             // First fill what there is room for: other ranks can write it meanwhile.
             arena.signal(PROGRESS).advance();
@@ -38,10 +38,10 @@ pub async fn place(
         }
         wait_for_place(endpoint, writer, number).await?;
         if place_in_window(writer, number, &mut walk, source) {
-            arena.again().store(1, Ordering::SeqCst);
+            arena.call().is_repeated.store(1, Ordering::SeqCst);
         }
     }
-    arena.own_position().store(DONE, Ordering::SeqCst);
+    arena.own().position.store(DONE, Ordering::SeqCst);
     writer.try_write();
     if writer.is_slow() {
         arena.signal(PROGRESS).advance();
@@ -50,7 +50,7 @@ pub async fn place(
         // Several ranks write what is left.
         let seen = arena.signal(PROGRESS).get();
         writer.try_write();
-        if arena.taken().load(Ordering::SeqCst) >= windows.count() {
+        if arena.call().taken.load(Ordering::SeqCst) >= windows.count() {
             break;
         }
         endpoint.wait_for(arena.team(), PROGRESS, seen).await?;
@@ -81,8 +81,8 @@ pub fn place_in_window(writer: &WindowWriter<'_>, number: u64, walk: &mut Walk<'
             (placed, 0, twice)
         }
     };
-    arena.sum(windows, number).fetch_add(sum, Ordering::AcqRel);
-    arena.placed(windows, number).fetch_add(placed, Ordering::AcqRel);
+    arena.window(windows, number).sum.fetch_add(sum, Ordering::AcqRel);
+    arena.window(windows, number).placed.fetch_add(placed, Ordering::AcqRel);
     twice
 }
 
@@ -115,11 +115,11 @@ fn copy_pieces(
 async fn wait_for_place(endpoint: &mut Endpoint, writer: &WindowWriter<'_>, number: u64) -> Result<()> {
     loop {
         let seen = writer.arena.signal(PROGRESS).get();
-        if number < writer.arena.unwritten().load(Ordering::SeqCst) + writer.windows.ring {
+        if number < writer.arena.call().unwritten.load(Ordering::SeqCst) + writer.windows.ring {
             return Ok(());
         }
         writer.try_write();
-        if number >= writer.arena.unwritten().load(Ordering::SeqCst) + writer.windows.ring {
+        if number >= writer.arena.call().unwritten.load(Ordering::SeqCst) + writer.windows.ring {
             endpoint.wait_for(writer.arena.team(), PROGRESS, seen).await?;
         }
     }

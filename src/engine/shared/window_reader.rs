@@ -15,7 +15,7 @@ use crate::access::{Sink, Walk};
 use crate::engine::policy::call_windows::CallWindows;
 use crate::engine::storage::copy::copy;
 use crate::engine::storage::{Storage, guarded, read_all};
-use crate::error::{Error, Result};
+use crate::error::{Error, FileOperation, Result};
 use crate::fabric::Endpoint;
 use crate::topology::Rank;
 
@@ -70,14 +70,14 @@ impl WindowReader<'_> {
                 taken += piece.len;
             });
         }
-        arena.own_position().store(DONE, Ordering::SeqCst);
+        arena.own().position.store(DONE, Ordering::SeqCst);
         arena.signal(PROGRESS).advance();
         Ok(taken)
     }
 
     /// Publishes that this rank has passed all windows before `number`.
     fn pass(&self, number: u64) {
-        let position = self.arena.own_position();
+        let position = &self.arena.own().position;
         if position.load(Ordering::Relaxed) < number {
             position.store(number, Ordering::SeqCst);
             self.arena.signal(PROGRESS).advance();
@@ -88,7 +88,7 @@ impl WindowReader<'_> {
         let Self { arena, windows, .. } = *self;
         loop {
             let seen = arena.signal(PROGRESS).get();
-            if arena.placed(&windows, number).load(Ordering::Acquire) == reading(number) + 1 {
+            if arena.window(&windows, number).placed.load(Ordering::Acquire) == reading(number) + 1 {
                 return Ok(());
             }
             let free = arena.passed().saturating_add(windows.ring).min(windows.count());
@@ -98,14 +98,14 @@ impl WindowReader<'_> {
                 continue;
             };
             self.read(mine);
-            arena.placed(&windows, mine).store(reading(mine) + 1, Ordering::Release);
+            arena.window(&windows, mine).placed.store(reading(mine) + 1, Ordering::Release);
             arena.signal(PROGRESS).advance();
         }
     }
 
     /// Claims a window for reading; returns false if another rank has.
     fn claim(&self, number: u64) -> bool {
-        let state = self.arena.placed(&self.windows, number);
+        let state = &self.arena.window(&self.windows, number).placed;
         let before = state.load(Ordering::Acquire);
         let (mine, order) = (reading(number), Ordering::AcqRel);
         before < mine && state.compare_exchange(before, mine, order, Ordering::Acquire).is_ok()
@@ -118,7 +118,7 @@ impl WindowReader<'_> {
         // SAFETY: this rank has claimed the window, and all have passed the one before it in its place.
         let bytes = unsafe { self.arena.bytes_mut(&self.windows, extent) };
         let outcome = match self.storage {
-            Ok(storage) => guarded("read", extent.offset, || read_all(&**storage, bytes, extent.offset))
+            Ok(storage) => guarded(FileOperation::Read, extent.offset, || read_all(&**storage, bytes, extent.offset))
                 .map_err(|failure| failure.into_error(self.rank, self.path)),
             Err(error) => Err(error.clone()),
         };

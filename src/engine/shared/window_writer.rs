@@ -16,7 +16,7 @@ use crate::engine::storage::present::{Present, unmark_shared};
 use crate::engine::storage::sieve::{Segment, Sieve};
 use crate::engine::storage::worker::Pace;
 use crate::engine::storage::{self, Storage, StorageFailure, guarded, without_size_signal, write_all};
-use crate::error::{Error, Result};
+use crate::error::{Error, FileOperation, Result};
 use crate::topology::Rank;
 
 /// The way in which the writer knows which bytes of a window have data.
@@ -71,12 +71,12 @@ impl WindowWriter<'_> {
     /// or is about to; a rank that has written looks for further windows. So no window stays unwritten.
     pub fn try_write(&self) {
         let arena = self.arena;
-        while arena.taken().load(Ordering::SeqCst) < arena.passed().min(self.windows.count()) {
+        while arena.call().taken.load(Ordering::SeqCst) < arena.passed().min(self.windows.count()) {
             let most = if self.is_slow() { MOST_WRITERS } else { 1 };
-            if arena.writers().load(Ordering::SeqCst) >= most {
+            if arena.parts().writers.load(Ordering::SeqCst) >= most {
                 return;
             }
-            if arena.lock().swap(1, Ordering::SeqCst) != 0 {
+            if arena.call().lock.swap(1, Ordering::SeqCst) != 0 {
                 // The rank that has the lock looks for further windows, at the latest after its write.
                 if most == 1 {
                     return;
@@ -85,7 +85,7 @@ impl WindowWriter<'_> {
                 continue;
             }
             let taken = self.take();
-            arena.lock().store(0, Ordering::SeqCst);
+            arena.call().lock.store(0, Ordering::SeqCst);
             if let Some(taken) = taken {
                 self.write(&taken);
                 self.give_back();
@@ -95,23 +95,23 @@ impl WindowWriter<'_> {
 
     /// Returns true if the file is so slow that several ranks write at a time.
     pub fn is_slow(&self) -> bool {
-        self.arena.is_slow().load(Ordering::SeqCst) != 0
+        self.arena.parts().is_slow.load(Ordering::SeqCst) != 0
     }
 
     /// Takes complete windows to write; `None` if there are none any more. This rank has the lock.
     fn take(&self) -> Option<Taken> {
         let Self { arena, windows, .. } = *self;
-        let from = arena.taken().load(Ordering::SeqCst);
+        let from = arena.call().taken.load(Ordering::SeqCst);
         let passed = arena.passed().min(windows.count());
         if from >= passed {
             return None;
         }
         // Windows behind the ring have no data yet.
-        let to = passed.min(arena.unwritten().load(Ordering::SeqCst) + windows.ring);
+        let to = passed.min(arena.call().unwritten.load(Ordering::SeqCst) + windows.ring);
         let (next, taken) = self.take_some(from, to);
-        arena.taken().store(if next >= to { passed } else { next }, Ordering::SeqCst);
-        arena.writing(arena.team().place()).store(from, Ordering::SeqCst);
-        arena.writers().fetch_add(1, Ordering::SeqCst);
+        arena.call().taken.store(if next >= to { passed } else { next }, Ordering::SeqCst);
+        arena.own().writing.store(from, Ordering::SeqCst);
+        arena.parts().writers.fetch_add(1, Ordering::SeqCst);
         Some(taken)
     }
 
@@ -130,8 +130,8 @@ impl WindowWriter<'_> {
             if taken.full.is_some() && (wraps || !joins) {
                 break;
             }
-            let placed = arena.placed(&windows, next).swap(0, Ordering::AcqRel);
-            let sum = arena.sum(&windows, next).swap(0, Ordering::AcqRel);
+            let placed = arena.window(&windows, next).placed.swap(0, Ordering::AcqRel);
+            let sum = arena.window(&windows, next).sum.swap(0, Ordering::AcqRel);
             if placed == 0 {
                 if taken.full.is_some() {
                     break;
@@ -150,7 +150,7 @@ impl WindowWriter<'_> {
     /// Writes windows that this rank has taken.
     fn write(&self, taken: &Taken) {
         let arena = self.arena;
-        let (pace, writers) = (Pace::begin(), arena.writers().load(Ordering::SeqCst).max(1));
+        let (pace, writers) = (Pace::begin(), arena.parts().writers.load(Ordering::SeqCst).max(1));
         let _quiet = without_size_signal();
         // Full windows first, which are lower in the file.
         self.write_full(taken.full);
@@ -158,25 +158,25 @@ impl WindowWriter<'_> {
         let bytes = taken.bytes();
         let (took, is_slow) = pace.end(bytes);
         if bytes > 0 {
-            arena.is_slow().store(is_slow.into(), Ordering::SeqCst);
+            arena.parts().is_slow.store(is_slow.into(), Ordering::SeqCst);
         }
-        arena.busy().fetch_add(took.as_micros() as u64 / u64::from(writers), Ordering::Relaxed);
+        arena.call().busy.fetch_add(took.as_micros() as u64 / u64::from(writers), Ordering::Relaxed);
     }
 
     /// Gives back the windows that this rank has written: others may use their memory.
     fn give_back(&self) {
         let arena = self.arena;
-        while arena.lock().swap(1, Ordering::SeqCst) != 0 {
+        while arena.call().lock.swap(1, Ordering::SeqCst) != 0 {
             std::thread::yield_now();
         }
-        arena.writing(arena.team().place()).store(u64::MAX, Ordering::SeqCst);
-        let mut unwritten = arena.taken().load(Ordering::SeqCst);
-        if arena.writers().fetch_sub(1, Ordering::SeqCst) > 1 {
-            let others = (0..arena.team().ranks().len()).map(|place| arena.writing(place).load(Ordering::SeqCst));
+        arena.own().writing.store(u64::MAX, Ordering::SeqCst);
+        let mut unwritten = arena.call().taken.load(Ordering::SeqCst);
+        if arena.parts().writers.fetch_sub(1, Ordering::SeqCst) > 1 {
+            let others = (0..arena.team().ranks().len()).map(|place| arena.rank(place).writing.load(Ordering::SeqCst));
             unwritten = others.fold(unwritten, u64::min);
         }
-        arena.unwritten().store(unwritten, Ordering::SeqCst);
-        arena.lock().store(0, Ordering::SeqCst);
+        arena.call().unwritten.store(unwritten, Ordering::SeqCst);
+        arena.call().lock.store(0, Ordering::SeqCst);
         arena.signal(PROGRESS).advance();
     }
 
@@ -187,7 +187,7 @@ impl WindowWriter<'_> {
                 let full = sum == tiling.sum(within(runs, extent));
                 if !full {
                     // An overlap hid a hole of the same size: the call is repeated with one rank after the other.
-                    self.arena.again().store(1, Ordering::SeqCst);
+                    self.arena.call().is_repeated.store(1, Ordering::SeqCst);
                 }
                 full
             }
@@ -247,17 +247,17 @@ impl WindowWriter<'_> {
 
     /// Runs `act`, which writes to the file and counts the bytes, unless a write has failed before.
     fn store(&self, act: impl FnOnce(&dyn Storage, &mut u64) -> std::result::Result<(), StorageFailure>) {
-        let failed = self.arena.failed();
+        let failed = &self.arena.call().failed;
         if failed.load(Ordering::Acquire) != 0 {
             return;
         }
         let mut written = 0;
         let outcome = match self.storage {
-            Ok(storage) => guarded("write", None, || act(&**storage, &mut written))
+            Ok(storage) => guarded(FileOperation::Write, None, || act(&**storage, &mut written))
                 .map_err(|failure| failure.into_error(self.rank, self.path)),
             Err(error) => Err(error.clone()),
         };
-        self.arena.written().fetch_add(written, Ordering::Relaxed);
+        self.arena.call().written.fetch_add(written, Ordering::Relaxed);
         if let Err(error) = outcome {
             let mine = failed.compare_exchange(0, self.rank as u32 + 1, Ordering::AcqRel, Ordering::Acquire);
             if mine.is_ok() {

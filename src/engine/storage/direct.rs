@@ -9,6 +9,7 @@ use crate::engine::storage::copy::copy;
 use crate::engine::storage::scratch;
 use crate::engine::storage::window_queue::Outcome;
 use crate::engine::storage::{Storage, StorageFailure, guarded, without_size_signal, write_all};
+use crate::error::FileOperation;
 use crate::topology::Rank;
 
 /// Writes an access directly, in the order of its extents. Local.
@@ -23,13 +24,13 @@ pub fn write(
     let mut bytes = 0;
     if let (BufferLayout::Contiguous, Some((offset, _)), 1) = (layout, file.span(), file.count()) {
         let whole = source.piece(0, file.bytes());
-        let written = guarded("write", offset, || write_all(storage, whole, offset, &mut bytes));
+        let written = guarded(FileOperation::Write, offset, || write_all(storage, whole, offset, &mut bytes));
         let error = written.err().map(|failure| failure.into_error(rank, path));
         return Outcome { error, bytes, busy: begin.elapsed(), ..Outcome::default() };
     }
     let written = scratch::with(|packed| {
         let mut packing = Packing { storage, packed, at: 0, len: 0, written: &mut bytes, failure: None };
-        guarded("write", file.span().map_or(0, |(start, _)| start), || {
+        guarded(FileOperation::Write, file.span().map_or(0, |(start, _)| start), || {
             Walk::new(file, layout).visit_before(u64::MAX, |piece| packing.add(piece, source));
             packing.flush();
             packing.failure.take().map_or(Ok(()), Err)

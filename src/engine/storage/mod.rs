@@ -20,7 +20,7 @@ use std::sync::Arc;
 use crate::access::{BufferLayout, Extents, Sink, Source, WriteAccess};
 use crate::engine::policy::LARGE_OF_FEW;
 use crate::engine::storage::window_queue::PieceOfWindow;
-use crate::error::Error;
+use crate::error::{Error, FileOperation};
 use crate::topology::Rank;
 
 pub use crate::drivers::size_limit::{block_size_signal, without_size_signal};
@@ -32,8 +32,8 @@ const MOST_PARTS: usize = 1024;
 /// A call on the storage that failed.
 #[derive(Debug)]
 pub struct StorageFailure {
-    /// Name of the call, such as `write` or `read`.
-    pub operation: &'static str,
+    /// The call.
+    pub operation: FileOperation,
     /// Offset in the file at which the call failed; `None` if the call has no offset.
     pub offset: Option<u64>,
     /// Error of the operating system.
@@ -50,7 +50,7 @@ impl StorageFailure {
 /// Calls a storage that may panic. A panic becomes a failure, because the rank must go on, or all others would wait for
 /// it.
 pub fn guarded<T>(
-    operation: &'static str,
+    operation: FileOperation,
     offset: impl Into<Option<u64>>,
     call: impl FnOnce() -> Result<T, StorageFailure>,
 ) -> Result<T, StorageFailure> {
@@ -82,8 +82,9 @@ fn asked(
     ask: impl Fn(&dyn Storage) -> io::Result<u64>,
 ) -> Result<u64, Error> {
     let storage = storage.as_ref().map_err(Clone::clone)?;
-    let ask = || ask(&**storage).map_err(|cause| StorageFailure { operation: "stat", offset: None, cause });
-    guarded("stat", None, ask).map_err(|failure| failure.into_error(rank, path))
+    let ask =
+        || ask(&**storage).map_err(|cause| StorageFailure { operation: FileOperation::Stat, offset: None, cause });
+    guarded(FileOperation::Stat, None, ask).map_err(|failure| failure.into_error(rank, path))
 }
 
 /// Writes all of `bytes` at `offset`. Adds the number of bytes written to `written`, also after a failure.
@@ -91,7 +92,7 @@ pub fn write_all(storage: &dyn Storage, bytes: &[u8], offset: u64, written: &mut
     let mut done = 0;
     while done < bytes.len() {
         let at = offset + done as u64;
-        let failure = |cause| StorageFailure { operation: "write", offset: Some(at), cause };
+        let failure = |cause| StorageFailure { operation: FileOperation::Write, offset: Some(at), cause };
         match storage.write_at(&bytes[done..], at) {
             Ok(0) => return Err(failure(io::ErrorKind::WriteZero.into())),
             Ok(count) => {
@@ -116,7 +117,7 @@ pub fn write_all_pieces(
         let mut parts: Vec<_> = pieces.iter().map(|piece| IoSlice::new(&piece.bytes)).collect();
         let mut rest = &mut parts[..];
         while !rest.is_empty() {
-            let failure = |cause| StorageFailure { operation: "write", offset: Some(offset), cause };
+            let failure = |cause| StorageFailure { operation: FileOperation::Write, offset: Some(offset), cause };
             match storage.write_parts_at(rest, offset) {
                 Ok(0) => return Err(failure(io::ErrorKind::WriteZero.into())),
                 Ok(count) => {
@@ -142,7 +143,7 @@ pub fn read_present(storage: &dyn Storage, bytes: &mut [u8], offset: u64) -> Res
             Ok(0) => break,
             Ok(count) => done += count,
             Err(cause) if cause.kind() == io::ErrorKind::Interrupted => {}
-            Err(cause) => return Err(StorageFailure { operation: "read", offset: Some(at), cause }),
+            Err(cause) => return Err(StorageFailure { operation: FileOperation::Read, offset: Some(at), cause }),
         }
     }
     Ok(done as u64)
@@ -203,7 +204,7 @@ pub fn read_alone(
     sink: Sink<'_>,
     (rank, path): (Rank, &Path),
 ) -> Result<u64, Error> {
-    let read = guarded("read", None, || direct_read::read(storage, file, layout, sink, LARGE_OF_FEW));
+    let read = guarded(FileOperation::Read, None, || direct_read::read(storage, file, layout, sink, LARGE_OF_FEW));
     read.map(|outcome| outcome.bytes).map_err(|failure| failure.into_error(rank, path))
 }
 

@@ -11,6 +11,7 @@ use crate::drivers::FileSystem;
 use crate::engine::policy::{FEW_RUNS, LOCAL_CALL, PARTS_READ, REMOTE_CALL, WORTH_ASKING, WORTH_LEAVING};
 use crate::engine::storage::present::Present;
 use crate::engine::storage::{Storage, StorageFailure, read_all, write_all};
+use crate::error::FileOperation;
 use crate::fabric::pool::Block;
 use crate::hints::Switch;
 
@@ -238,7 +239,7 @@ impl<P: Present + ?Sized> Segment<'_, P> {
     /// then.
     fn rewrite(&self, storage: &dyn Storage, range: &Range<u64>, written: &mut u64) -> Result<(), StorageFailure> {
         let offset = self.offset(range.start);
-        let failure = |cause| StorageFailure { operation: "write", offset: Some(offset), cause };
+        let failure = |cause| StorageFailure { operation: FileOperation::Write, offset: Some(offset), cause };
         let at_once = storage.control().at_once(offset..self.offset(range.end)).map_err(failure)?;
         self.write_range(at_once.unwrap_or(storage), range, written)
     }
@@ -286,7 +287,7 @@ impl<P: Present + ?Sized> Segment<'_, P> {
 
     /// Reads a part of the file in one call, and copies its bytes into the holes there.
     fn read_holes(&mut self, storage: &dyn Storage, part: Range<u64>) -> Result<(), StorageFailure> {
-        let no_memory = |cause| StorageFailure { operation: "read", offset: Some(part.start), cause };
+        let no_memory = |cause| StorageFailure { operation: FileOperation::Read, offset: Some(part.start), cause };
         let len = (part.end - part.start) as usize;
         let mut there = Block::take(len).map_err(no_memory)?;
         there.set_len(len);

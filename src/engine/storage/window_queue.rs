@@ -255,7 +255,7 @@ impl WindowQueue {
                 Err(WorkerGone) => {
                     self.worker = None;
                     self.made -= std::mem::take(&mut self.in_flight);
-                    let gone = Error::Internal { rank: self.rank, what: "the worker thread is gone".to_string() };
+                    let gone = Error::internal(self.rank, "the worker thread is gone");
                     self.outcome.error.get_or_insert(gone);
                 }
             }

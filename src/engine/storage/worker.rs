@@ -13,6 +13,7 @@ use crate::engine::policy::{MOST_WRITERS, SLOW_FILE, SLOW_WRITE};
 use crate::engine::storage::sieve::Sieve;
 use crate::engine::storage::window_queue::WindowBuffer;
 use crate::engine::storage::{Storage, StorageFailure, block_size_signal, guarded};
+use crate::error::FileOperation;
 use crate::fabric::Idle;
 
 /// Task of the worker for a window.
@@ -249,7 +250,7 @@ fn leave_single_core() {}
 fn perform(storage: &dyn Storage, job: WindowJob, failed: bool, begin: Instant) -> WindowDone {
     let WindowJob { task, window, mut buffer, sieve, number } = job;
     let mut bytes = 0;
-    let operation = if task == Task::Write { "write" } else { "read" };
+    let operation = if task == Task::Write { FileOperation::Write } else { FileOperation::Read };
     let outcome = guarded(operation, window.start, || match task {
         _ if failed => Ok(()),
         Task::Write => buffer.write(storage, window, sieve, &mut bytes),

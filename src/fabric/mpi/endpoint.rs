@@ -145,7 +145,7 @@ impl MpiEndpoint {
         }
         // A program that initialised MPI may finalise it while the endpoint lives; this library does not.
         if !self.session.as_ref().is_some_and(|session| session.ours) && is_finalised() {
-            return Err(Error::Fabric("MPI was finalised before the last call on a communicator's file".to_string()));
+            return Err(Error::fabric("MPI was finalised before the last call on a communicator's file"));
         }
         Ok(())
     }
@@ -175,7 +175,7 @@ impl MpiEndpoint {
         let further = self.tags.of_first_chunk(tag) + self.tags.count;
         if further > self.comm.highest_tag {
             let what = format!("tag {further} of a message over {} bytes", self.chunk);
-            return Err(Error::Fabric(format!("{what} is above this MPI's highest tag, {}", self.comm.highest_tag)));
+            return Err(Error::fabric(format!("{what} is above this MPI's highest tag, {}", self.comm.highest_tag)));
         }
         Ok(further)
     }
@@ -216,7 +216,7 @@ impl MpiEndpoint {
     fn record(&mut self, ended: &FinishedRequest, done: &mut Vec<Completion>) -> Result<()> {
         let ticket = ended.ticket;
         let Some(flight) = self.flights.get_mut(&ticket) else {
-            return Err(Error::Internal { rank: self.comm.rank, what: format!("no message has ticket {ticket}") });
+            return Err(Error::internal(self.comm.rank, format!("no message has ticket {ticket}")));
         };
         match flight {
             Flight::Send { to, tag, chunks, .. } => {

@@ -44,15 +44,15 @@ const PANICKED: i32 = 101;
 /// [`Error::Fabric`] when there is no MPI library, or one whose binary interface is not known; when MPI was already
 /// finalised, or cannot start.
 pub fn initialise() -> Result<World> {
-    let mpi = tributary_abi::load().map_err(|error| Error::Fabric(error.to_string()))?;
+    let mpi = tributary_abi::load().map_err(|error| Error::fabric(error.to_string()))?;
     if raw::is_finalised() {
-        return Err(Error::Fabric("MPI was finalised before; it cannot be initialised again".to_string()));
+        return Err(Error::fabric("MPI was finalised before; it cannot be initialised again"));
     }
     let ours = !raw::is_initialised()?;
     if ours && !raw::init()? {
         tracing::warn!("this MPI does not grant MPI_THREAD_FUNNELED; helper threads run beside it all the same");
     }
-    mpi.verify().map_err(|refusal| Error::Fabric(refusal.to_string()))?;
+    mpi.verify().map_err(|refusal| Error::fabric(refusal.to_string()))?;
     Ok(World { session: Rc::new(Session { ours }) })
 }
 

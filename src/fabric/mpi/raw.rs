@@ -16,7 +16,7 @@ pub(super) fn check(call: &str, code: c_int) -> Result<()> {
 
 /// Turns a return code into a result like [`check`]; computes the name of the call only for an error.
 pub(super) fn check_with(call: impl FnOnce() -> String, code: c_int) -> Result<()> {
-    if code == ffi::SUCCESS { Ok(()) } else { Err(Error::Fabric(format!("{}: {}", call(), error_text(code)))) }
+    if code == ffi::SUCCESS { Ok(()) } else { Err(Error::fabric(format!("{}: {}", call(), error_text(code)))) }
 }
 
 /// A number of bytes above the longest error text and the longest version text of any MPI library.

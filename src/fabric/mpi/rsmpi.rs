@@ -63,7 +63,7 @@ impl MpiEndpoint {
 
 /// Checks that handles of `bytes` bytes are handles of the process's MPI library.
 fn check_width(bytes: usize) -> Result<()> {
-    let mpi = tributary_abi::find().map_err(|refusal| Error::Fabric(refusal.to_string()))?;
+    let mpi = tributary_abi::find().map_err(|refusal| Error::fabric(refusal.to_string()))?;
     let own = match mpi.abi.width() {
         Width::Narrow => size_of::<i32>(),
         Width::Wide => size_of::<usize>(),
@@ -72,7 +72,7 @@ fn check_width(bytes: usize) -> Result<()> {
         return Ok(());
     }
     let library = mpi.path().display();
-    Err(Error::Fabric(format!(
+    Err(Error::fabric(format!(
         "rsmpi was compiled for an MPI library whose handles have {bytes} bytes; those of {library} have {own}"
     )))
 }

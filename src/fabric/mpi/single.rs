@@ -24,7 +24,7 @@ impl SingleRank {
     }
 
     fn no_peer<T>(&self) -> Result<T> {
-        Err(Error::Internal { rank: 0, what: "a single rank has nobody to exchange messages with".to_string() })
+        Err(Error::internal(0, "a single rank has nobody to exchange messages with"))
     }
 }
 

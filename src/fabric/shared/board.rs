@@ -62,24 +62,24 @@ impl Shared {
         // Most calls have the same name as the call before.
         if self.named().load(Ordering::Relaxed) != call.as_ptr().addr() {
             self.named().store(call.as_ptr().addr(), Ordering::Relaxed);
-            put(call, self.name_of(self.place()));
+            put(call, &self.rank_state(self.place()).name);
         }
-        self.state_of(self.place()).store(state as u32, Ordering::Relaxed);
+        self.rank_state(self.place()).state.store(state as u32, Ordering::Relaxed);
     }
 
     /// Shows the other ranks that the last call of this rank has ended. One thread at a time.
     #[inline]
     pub fn leave_call(&self, failed: bool) {
         let state = if failed { ShownState::Failed } else { ShownState::Left };
-        self.state_of(self.place()).store(state as u32, Ordering::Relaxed);
+        self.rank_state(self.place()).state.store(state as u32, Ordering::Relaxed);
     }
 
     /// Returns the last call of each rank, in rank order. Any thread may call it.
     pub fn shown_calls(&self) -> Vec<ShownCall> {
         let shown = |(place, &rank): (usize, &Rank)| ShownCall {
             rank,
-            call: get(self.name_of(place)),
-            state: ShownState::from_integer(self.state_of(place).load(Ordering::Relaxed)),
+            call: get(&self.rank_state(place).name),
+            state: ShownState::from_integer(self.rank_state(place).state.load(Ordering::Relaxed)),
         };
         self.ranks().iter().enumerate().map(shown).collect()
     }

@@ -13,8 +13,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
 use super::board::NAME;
+use super::layout::{LINE, Line, shareable};
 use super::memory::SharedMemory;
-use super::signal::Signal;
+use super::signal::{Signal, SignalState};
 use crate::error::{Error, Result};
 use crate::fabric::Endpoint;
 use crate::topology::Rank;
@@ -23,23 +24,51 @@ use crate::topology::Rank;
 pub const SLOT: usize = 16 << 10;
 /// Number of bytes of the decision.
 pub const DECISION: usize = SLOT;
-/// Number of bytes of a cache line; words of different ranks are on different lines.
-const LINE: usize = 64;
-/// Offset of the signal that advances with each decision, and offset of the word that counts the ranks that have
-/// arrived, in bytes. Each is on a cache line of its own.
-const GENERATION: usize = 0;
-const ARRIVED: usize = LINE;
-/// Offset of the signal that advances when all ranks but the lowest have arrived at an agreement over hosts.
-const OTHERS_ARRIVED: usize = 2 * LINE;
-/// Offset of the cache lines for signals of the memory's users.
-const FREE_LINES: usize = 3 * LINE;
 /// Offset of the decisions of both sets, and behind them of the slots of both sets, in bytes.
 const DECISIONS: usize = 1024;
 const SLOTS: usize = DECISIONS + 2 * DECISION;
 /// Number of bytes of a page; the area for users begins on a page.
 const PAGE: usize = 4096;
 /// Maximum number of ranks on a host that share memory; with more, none is shared.
-pub(super) const MOST_RANKS: usize = 1024;
+pub const MOST_RANKS: usize = 1024;
+/// Number of signals for the users of the memory.
+const SIGNALS: usize = 8;
+
+shareable! {
+    /// The start of the memory: the control words of all ranks.
+    struct Head {
+        /// Advances with each decision.
+        generation: Line<SignalState>,
+        arrived: Line<Arrived>,
+        /// Advances when all ranks but the lowest have arrived at an agreement over hosts.
+        others_arrived: Line<SignalState>,
+        /// The signals of the memory's users.
+        free: [Line<SignalState>; SIGNALS],
+    }
+}
+
+shareable! {
+    struct Arrived {
+        /// Number of ranks that have arrived at the agreement.
+        ranks: AtomicU32,
+        /// Not 0 if the last rank to arrive panicked.
+        is_broken: AtomicU32,
+    }
+}
+
+shareable! {
+    /// What only one rank writes, on a cache line of its own.
+    pub(super) struct RankState {
+        /// Number of agreements at which the rank has arrived.
+        met: AtomicU32,
+        /// State of the call that the rank shows ([`super::board`]).
+        pub state: AtomicU32,
+        /// Name of this call.
+        pub name: [AtomicU64; NAME],
+    }
+}
+
+const _: () = assert!(size_of::<Head>() <= DECISIONS && size_of::<Line<RankState>>() == LINE);
 
 /// The memory that ranks of one host share: all ranks of an endpoint, or the endpoint's ranks on this host. The *place*
 /// of a rank is its index among the ranks that share the memory, in rank order.
@@ -150,13 +179,13 @@ impl Shared {
 
     /// Returns signal number `number`, 0 to 7. The users of the memory choose what each signal means.
     pub fn signal(&self, number: usize) -> Signal<'_> {
-        assert!(number < 8, "there are 8 signals");
-        self.line(FREE_LINES + number * LINE)
+        self.control().free[number].signal()
     }
 
-    /// Returns the signal at an offset of the memory, in bytes.
-    fn line(&self, offset: usize) -> Signal<'_> {
-        Signal::new(self.memory.word(offset), self.memory.word(offset + 4))
+    /// Returns the control words of all ranks.
+    #[inline]
+    fn control(&self) -> &Head {
+        self.memory.get(0)
     }
 
     /// Returns the offset of a rank's slot in set 0 or 1, in bytes.
@@ -174,37 +203,23 @@ impl Shared {
 
     /// Publishes that this rank has arrived at agreement number `met`.
     fn come_to(&self, met: u32) {
-        self.came(self.place).store(met.wrapping_add(1), Ordering::Relaxed);
+        self.rank_state(self.place).met.store(met.wrapping_add(1), Ordering::Relaxed);
     }
 
-    /// Returns the number of agreements at which the rank with this place has arrived.
-    fn came(&self, place: usize) -> &AtomicU32 {
-        self.memory.word(self.line_of(place))
-    }
-
-    /// Returns the state of the call that the rank with this place shows.
-    pub(super) fn state_of(&self, place: usize) -> &AtomicU32 {
-        self.memory.word(self.line_of(place) + 4)
-    }
-
-    /// Returns the name of the call that the rank with this place shows.
-    pub(super) fn name_of(&self, place: usize) -> &[AtomicU64] {
-        self.memory.longs(self.line_of(place) + 8, NAME)
+    /// Returns the control words that only the rank with this place writes.
+    #[inline]
+    pub(super) fn rank_state(&self, place: usize) -> &RankState {
+        self.memory.get::<Line<RankState>>(SLOTS + 2 * self.ranks.len() * SLOT + place * LINE)
     }
 
     pub(super) fn named(&self) -> &AtomicUsize {
         &self.named
     }
 
-    /// Returns the offset of the cache line that only the rank with this place writes.
-    fn line_of(&self, place: usize) -> usize {
-        SLOTS + 2 * self.ranks.len() * SLOT + place * LINE
-    }
-
     /// Returns the ranks that have not arrived at the last agreement at which this rank has arrived, ascending. Any
     /// thread may call it.
     pub fn missing(&self) -> Vec<Rank> {
-        let came = |place| self.came(place).load(Ordering::Relaxed);
+        let came = |place| self.rank_state(place).met.load(Ordering::Relaxed);
         let own = came(self.place);
         let is_missing = |&place: &usize| (came(place).wrapping_sub(own) as i32) < 0;
         (0..self.ranks.len()).filter(is_missing).map(|place| self.ranks[place]).collect()
@@ -232,17 +247,17 @@ impl Shared {
 
     /// Releases the ranks that wait for the decision.
     fn release(&self) {
-        self.memory.word(ARRIVED).store(0, Ordering::Release);
-        self.line(GENERATION).advance();
+        self.control().arrived.ranks.store(0, Ordering::Release);
+        self.control().generation.signal().advance();
     }
 
     /// Arrives at an agreement over hosts: `leave` fills this rank's slot. Ranks that are not the lowest of their host
     /// call it. Returns the generation to wait for.
     pub(super) fn hand_in(&self, leave: impl FnOnce(&mut [u8])) -> u32 {
         self.fill(self.next_set(), leave);
-        let seen = self.line(GENERATION).get();
-        if self.memory.word(ARRIVED).fetch_add(1, Ordering::AcqRel) + 2 == self.ranks.len() as u32 {
-            self.line(OTHERS_ARRIVED).advance();
+        let seen = self.control().generation.signal().get();
+        if self.control().arrived.ranks.fetch_add(1, Ordering::AcqRel) + 2 == self.ranks.len() as u32 {
+            self.control().others_arrived.signal().advance();
         }
         seen
     }
@@ -251,7 +266,7 @@ impl Shared {
     /// signal's value until then. The lowest rank of the host calls it.
     pub(super) fn others_arrived(&self) -> (Signal<'_>, u32) {
         self.come_to(self.met.load(Ordering::Relaxed));
-        (self.line(OTHERS_ARRIVED), self.over_hosts.load(Ordering::Relaxed))
+        (self.control().others_arrived.signal(), self.over_hosts.load(Ordering::Relaxed))
     }
 
     /// Returns the slots of all ranks in an agreement over hosts. The lowest rank of the host calls it when all others
@@ -270,7 +285,7 @@ impl Shared {
 
     /// Returns the generation: the signal that advances with the decision of each agreement.
     pub(super) fn generation(&self) -> Signal<'_> {
-        self.line(GENERATION)
+        self.control().generation.signal()
     }
 
     /// Returns the slots and the decision of the last agreement, which must have ended.
@@ -289,24 +304,19 @@ impl Shared {
     ) -> Option<u32> {
         let set = self.next_set();
         self.fill(set, |slot| leave(&mut own, slot));
-        let seen = self.line(GENERATION).get();
-        if self.memory.word(ARRIVED).fetch_add(1, Ordering::AcqRel) + 1 < self.ranks.len() as u32 {
+        let seen = self.control().generation.signal().get();
+        if self.control().arrived.ranks.fetch_add(1, Ordering::AcqRel) + 1 < self.ranks.len() as u32 {
             return Some(seen);
         }
         // If `decide` panics, the other ranks must not wait for it.
         let slots = Slots { shared: self, set };
         let decided = catch_unwind(AssertUnwindSafe(|| decide(&mut own, slots, self.decision_mut(set))));
-        self.broken().store(u32::from(decided.is_err()), Ordering::Release);
+        self.control().arrived.is_broken.store(u32::from(decided.is_err()), Ordering::Release);
         self.release();
         if let Err(panic) = decided {
             resume_unwind(panic);
         }
         None
-    }
-
-    /// Returns the word that is not 0 if the last rank to arrive panicked.
-    fn broken(&self) -> &AtomicU32 {
-        self.memory.word(ARRIVED + 4)
     }
 }
 
@@ -331,8 +341,8 @@ impl Endpoint {
     ) -> Result<()> {
         if let Some(seen) = shared.arrive(own, leave, decide) {
             self.wait_for_change(shared.generation(), seen, shared.spins).await?;
-            if shared.broken().load(Ordering::Acquire) != 0 {
-                return Err(Error::Fabric("a rank panicked in the middle of a call".to_string()));
+            if shared.control().arrived.is_broken.load(Ordering::Acquire) != 0 {
+                return Err(Error::fabric("a rank panicked in the middle of a call"));
             }
         }
         Ok(())

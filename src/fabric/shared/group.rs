@@ -7,14 +7,14 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use super::layout::{LINE, Line, shareable};
 use super::memory::SharedMemory;
-use super::signal::{Signal, Watch};
+use super::signal::{Signal, SignalState, Watch};
 use crate::error::{Error, Result};
 use crate::fabric::{Buffers, Endpoint};
 use crate::schedule::{Buffer, Builder, ReduceOp, SendMode, Span};
 use crate::topology::Rank;
 
-const LINE: usize = 64;
 const PAGE: usize = 4096;
 /// Number of bytes of a mailbox.
 const MAILBOX: usize = 16 << 10;
@@ -39,11 +39,23 @@ pub struct GroupMemory {
     calls: AtomicU64,
 }
 
-/// A mailbox: counters of the bytes written and read, and a signal that advances with each counter.
+shareable! {
+    /// The control words of a mailbox, before its bytes.
+    struct MailboxControl {
+        /// Number of bytes written.
+        written: AtomicU64,
+        /// Number of bytes read.
+        read: AtomicU64,
+        /// Advances with each counter.
+        changed: SignalState,
+    }
+}
+
+const _: () = assert!(SIGNALS * size_of::<Line<SignalState>>() <= MAILBOXES && size_of::<MailboxControl>() <= LINE);
+
+/// A mailbox.
 struct Mailbox<'a> {
-    written: &'a AtomicU64,
-    read: &'a AtomicU64,
-    changed: Signal<'a>,
+    control: &'a MailboxControl,
     bytes: *mut u8,
 }
 
@@ -75,8 +87,7 @@ impl GroupMemory {
 
     /// Returns one of 2 signals for the users of the memory.
     pub fn signal(&self, number: usize) -> Signal<'_> {
-        assert!(number < SIGNALS, "there are {SIGNALS} signals");
-        Signal::new(self.memory.word(number * LINE), self.memory.word(number * LINE + 4))
+        self.memory.get::<[Line<SignalState>; SIGNALS]>(0)[number].signal()
     }
 
     /// Returns a watch that waits until signal `number` is no longer `seen`.
@@ -93,12 +104,7 @@ impl GroupMemory {
     /// Returns the mailbox of a member: to the leader, or from it.
     fn mailbox(&self, member: usize, to_leader: bool) -> Mailbox<'_> {
         let at = MAILBOXES + (2 * member + usize::from(to_leader)) * (LINE + MAILBOX);
-        Mailbox {
-            written: self.memory.long(at),
-            read: self.memory.long(at + 8),
-            changed: Signal::new(self.memory.word(at + 16), self.memory.word(at + 20)),
-            bytes: self.memory.at(at + LINE),
-        }
+        Mailbox { control: self.memory.get(at), bytes: self.memory.at(at + LINE) }
     }
 
     /// Puts a message into the mailbox from `member` to the leader (called on the member) or from the leader to
@@ -128,18 +134,18 @@ impl GroupMemory {
     async fn put_bytes(&self, endpoint: &mut Endpoint, member: usize, mut rest: &[u8]) -> Result<()> {
         while !rest.is_empty() {
             let mailbox = self.mailbox(member, !self.leads());
-            let seen = mailbox.changed.get();
+            let seen = mailbox.changed().get();
             let (at, room) = mailbox.room();
             let (now, later) = rest.split_at(room.min(rest.len()));
             if now.is_empty() {
-                self.wait(endpoint, mailbox.changed, seen).await?;
+                self.wait(endpoint, mailbox.changed(), seen).await?;
                 continue;
             }
             // SAFETY: reserved bytes of the mailbox, which the other side has read and reads again only after `written`
             // counts them.
             unsafe { std::ptr::copy_nonoverlapping(now.as_ptr(), mailbox.bytes.add(at), now.len()) };
-            mailbox.written.fetch_add(now.len() as u64, Ordering::Release);
-            mailbox.changed.advance();
+            mailbox.control.written.fetch_add(now.len() as u64, Ordering::Release);
+            mailbox.changed().advance();
             rest = later;
         }
         Ok(())
@@ -149,18 +155,18 @@ impl GroupMemory {
         let end = into.len() + len;
         while into.len() < end {
             let mailbox = self.mailbox(member, self.leads());
-            let seen = mailbox.changed.get();
+            let seen = mailbox.changed().get();
             let (at, there) = mailbox.available();
             let now = there.min(end - into.len());
             if now == 0 {
-                self.wait(endpoint, mailbox.changed, seen).await?;
+                self.wait(endpoint, mailbox.changed(), seen).await?;
                 continue;
             }
             // SAFETY: reserved bytes of the mailbox, which the other side has written and writes again only after
             // `read` counts them.
             into.extend_from_slice(unsafe { std::slice::from_raw_parts(mailbox.bytes.add(at), now) });
-            mailbox.read.fetch_add(now as u64, Ordering::Release);
-            mailbox.changed.advance();
+            mailbox.control.read.fetch_add(now as u64, Ordering::Release);
+            mailbox.changed().advance();
         }
         Ok(())
     }
@@ -178,16 +184,21 @@ impl GroupMemory {
 }
 
 impl Mailbox<'_> {
+    /// Returns the signal that advances when bytes are written or read.
+    fn changed(&self) -> Signal<'_> {
+        self.control.changed.signal()
+    }
+
     /// Returns the position of the next write, and the number of bytes that can be written there contiguously.
     fn room(&self) -> (usize, usize) {
-        let (written, read) = (self.written.load(Ordering::Relaxed), self.read.load(Ordering::Acquire));
+        let (written, read) = (self.control.written.load(Ordering::Relaxed), self.control.read.load(Ordering::Acquire));
         let at = (written % MAILBOX as u64) as usize;
         (at, (MAILBOX - (written - read) as usize).min(MAILBOX - at))
     }
 
     /// Returns the position of the next read, and the number of bytes that can be read there contiguously.
     fn available(&self) -> (usize, usize) {
-        let (read, written) = (self.read.load(Ordering::Relaxed), self.written.load(Ordering::Acquire));
+        let (read, written) = (self.control.read.load(Ordering::Relaxed), self.control.written.load(Ordering::Acquire));
         let at = (read % MAILBOX as u64) as usize;
         (at, ((written - read) as usize).min(MAILBOX - at))
     }
@@ -253,7 +264,7 @@ impl Endpoint {
             let number =
                 |at: usize| received.get(at..at + 8).and_then(|bytes| bytes.try_into().ok()).map(u64::from_le_bytes);
             let (Some(there), Some(process), Some(descriptor)) = (number(0), number(8), number(16)) else {
-                return Err(Error::Fabric(format!("the address of shared memory has {} bytes", received.len())));
+                return Err(Error::fabric(format!("the address of shared memory has {} bytes", received.len())));
             };
             let here = process > 0 && there == host;
             return Ok(here.then(|| SharedMemory::open((process as u32, descriptor as i32), size).ok()).flatten());

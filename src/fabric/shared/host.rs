@@ -1,9 +1,12 @@
-//! The host of a process. Processes with the same host name, boot, namespaces and user can map the same memory.
+//! The host of a process. Processes with the same host name, boot, namespaces and user can map the same memory, if their
+//! builds of the library lay it out alike.
 
 use std::os::unix::ffi::OsStringExt;
 use std::sync::OnceLock;
 
 use tributary_base::fingerprint;
+
+use super::layout::MEMORY_LAYOUT;
 
 /// Returns a label of this process's host: equal for processes that can share memory, never 0.
 pub fn label() -> u64 {
@@ -14,7 +17,8 @@ pub fn label() -> u64 {
             std::fs::read_link(format!("/proc/self/ns/{namespace}")).unwrap_or_default().into_os_string().into_vec()
         });
         let user = nix::unistd::getuid().as_raw().to_le_bytes();
-        let parts = [&name, boot().unwrap_or_default(), &user];
+        let layout = MEMORY_LAYOUT.to_le_bytes();
+        let parts = [&name, boot().unwrap_or_default(), &user, &layout];
         fingerprint(parts.into_iter().chain(namespaces.iter().map(Vec::as_slice))).max(1)
     })
 }

@@ -7,10 +7,10 @@
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd};
-use std::sync::atomic::{AtomicU32, AtomicU64};
 
 use memmap2::{MmapOptions, MmapRaw};
 
+use super::layout::Shareable;
 use crate::drivers::size_limit::without_size_signal;
 
 /// A mapping of memory that processes of one host share.
@@ -90,28 +90,19 @@ impl SharedMemory {
         self.map.as_mut_ptr().wrapping_add(offset)
     }
 
-    /// Returns the 32-bit word at `offset`, which all ranks change atomically. `offset` is a multiple of 4 within
-    /// reserved bytes.
+    /// Returns the value at `offset`, whose integers all ranks change atomically. Its bytes are reserved.
     #[inline]
-    pub fn word(&self, offset: usize) -> &AtomicU32 {
-        assert!(offset.is_multiple_of(4) && offset + 4 <= self.size(), "a word outside of shared memory");
-        // SAFETY: inside of the mapping, which lives as long as `self`; aligned; only ever used as an atomic.
-        unsafe { AtomicU32::from_ptr(self.at(offset).cast()) }
+    pub fn get<T: Shareable>(&self, offset: usize) -> &T {
+        &self.list(offset, 1)[0]
     }
 
-    /// Returns the 64-bit word at `offset`, which all ranks change atomically. `offset` is a multiple of 8 within
-    /// reserved bytes.
+    /// Returns `count` values like [`SharedMemory::get`] from `offset` on.
     #[inline]
-    pub fn long(&self, offset: usize) -> &AtomicU64 {
-        assert!(offset.is_multiple_of(8) && offset + 8 <= self.size(), "a word outside of shared memory");
-        // SAFETY: as for `word`.
-        unsafe { AtomicU64::from_ptr(self.at(offset).cast()) }
-    }
-
-    /// Returns `count` words like [`SharedMemory::long`] from `offset` on.
-    pub fn longs(&self, offset: usize, count: usize) -> &[AtomicU64] {
-        assert!(offset.is_multiple_of(8) && offset + count * 8 <= self.size(), "words outside of shared memory");
-        // SAFETY: as for `word`; an atomic has the layout of its integer.
+    pub fn list<T: Shareable>(&self, offset: usize, count: usize) -> &[T] {
+        let fits = offset.is_multiple_of(align_of::<T>()) && offset + count * size_of::<T>() <= self.size();
+        assert!(fits, "control words outside of shared memory");
+        // SAFETY: inside of the mapping, which lives as long as `self`; aligned, because the mapping begins on a page; all
+        // bytes are values of the type, and are only ever used as atomics.
         unsafe { std::slice::from_raw_parts(self.at(offset).cast(), count) }
     }
 }
@@ -135,17 +126,17 @@ fn nameless() -> io::Result<File> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::sync::atomic::Ordering;
+    use std::sync::atomic::{AtomicU32, Ordering};
 
     #[test]
     fn two_mappings_are_the_same_bytes() {
         let made = SharedMemory::make(1 << 20).unwrap();
         made.reserve(0, 8192).unwrap();
         let opened = SharedMemory::open(made.address(), 1 << 20).unwrap();
-        made.word(4096).store(7, Ordering::Release);
-        assert_eq!(opened.word(4096).load(Ordering::Acquire), 7);
+        made.get::<AtomicU32>(4096).store(7, Ordering::Release);
+        assert_eq!(opened.get::<AtomicU32>(4096).load(Ordering::Acquire), 7);
         opened.release(4096, 4096);
-        assert_eq!(made.word(4096).load(Ordering::Acquire), 0);
+        assert_eq!(made.get::<AtomicU32>(4096).load(Ordering::Acquire), 0);
         assert!(SharedMemory::open(made.address(), 4096).is_err(), "another size");
         assert!(SharedMemory::open((made.address().0, 999_999), 4096).is_err());
     }

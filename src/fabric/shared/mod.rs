@@ -13,6 +13,7 @@
 //! | [`combine`] | agreements of the ranks of a host: slots and the decision |
 //! | [`board`] | the collective call that each rank of a host is in |
 //! | [`group`] | memory of a group of ranks on one node |
+//! | [`layout`] | the types of control words in shared memory |
 //! | [`hosts`] | several hosts: their leaders, and the contributions of their ranks |
 
 pub mod board;
@@ -21,14 +22,17 @@ pub mod cores;
 pub mod group;
 pub mod host;
 pub mod hosts;
+pub mod layout;
 pub mod memory;
 pub mod signal;
 
 pub use board::{CallBoard, ShownCall, ShownState};
-pub use combine::{Combined, DECISION, SLOT, Shared, Slots};
+pub use combine::{Combined, DECISION, MOST_RANKS, SLOT, Shared, Slots};
 pub use cores::Cores;
 pub use group::GroupMemory;
 pub(super) use group::Grouped;
 pub use hosts::{HostAddress, Hosts, HostsAre, MAX_CONTRIBUTION, MemoryOffer};
+pub(crate) use layout::shareable;
+pub use layout::{LINE, Line, MEMORY_LAYOUT, Shareable};
 pub use memory::SharedMemory;
-pub use signal::{Signal, Watch};
+pub use signal::{Signal, SignalState, Watch};

@@ -4,6 +4,8 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
+use super::layout::shareable;
+
 /// Number of polls before a rank with a core of its own sleeps: about a millisecond.
 const SPINS: u32 = 20_000;
 /// Number of polls after which a rank with a core of its own yields between polls, in case other ranks need the core.
@@ -17,6 +19,23 @@ const LOOKS: u32 = 50;
 /// For a rank that also waits for messages: time of a sleep.
 const BRIEF: Duration = Duration::from_micros(50);
 
+shareable! {
+    /// The integers of a signal in shared memory.
+    pub struct SignalState {
+        value: AtomicU32,
+        /// Number of ranks that sleep until the value changes.
+        sleepers: AtomicU32,
+    }
+}
+
+impl SignalState {
+    /// Returns the signal.
+    #[inline]
+    pub fn signal(&self) -> Signal<'_> {
+        Signal { value: &self.value, sleepers: &self.sleepers }
+    }
+}
+
 /// A counter that ranks wait on; 8 bytes of shared memory.
 #[derive(Debug, Clone, Copy)]
 pub struct Signal<'a> {
@@ -24,12 +43,7 @@ pub struct Signal<'a> {
     sleepers: &'a AtomicU32,
 }
 
-impl<'a> Signal<'a> {
-    /// Returns the signal in these two words.
-    pub fn new(value: &'a AtomicU32, sleepers: &'a AtomicU32) -> Self {
-        Self { value, sleepers }
-    }
-
+impl Signal<'_> {
     /// Returns the value of the counter.
     #[inline]
     pub fn get(&self) -> u32 {
@@ -128,26 +142,26 @@ mod tests {
 
     #[test]
     fn a_sleeper_is_woken() {
-        let (value, sleepers) = (AtomicU32::new(0), AtomicU32::new(0));
+        let state = SignalState { value: AtomicU32::new(0), sleepers: AtomicU32::new(0) };
         std::thread::scope(|scope| {
             scope.spawn(|| {
-                while Signal::new(&value, &sleepers).get() == 0 {
+                while state.signal().get() == 0 {
                     // SAFETY: both words live through the scope.
-                    unsafe { Signal::new(&value, &sleepers).watch(0, false).wait(4) };
+                    unsafe { state.signal().watch(0, false).wait(4) };
                 }
             });
             std::thread::sleep(Duration::from_millis(5));
-            Signal::new(&value, &sleepers).advance();
+            state.signal().advance();
         });
-        assert_eq!(sleepers.load(Ordering::SeqCst), 0);
+        assert_eq!(state.sleepers.load(Ordering::SeqCst), 0);
     }
 
     #[test]
     fn nobody_waits_for_ever() {
-        let (value, sleepers) = (AtomicU32::new(0), AtomicU32::new(0));
+        let state = SignalState { value: AtomicU32::new(0), sleepers: AtomicU32::new(0) };
         let begin = Instant::now();
         // SAFETY: both words live.
-        unsafe { Signal::new(&value, &sleepers).watch(0, false).wait(0) };
+        unsafe { state.signal().watch(0, false).wait(0) };
         assert!(begin.elapsed() < Duration::from_secs(5));
     }
 }

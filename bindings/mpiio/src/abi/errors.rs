@@ -5,7 +5,7 @@ use std::ffi::c_int;
 use std::path::Path;
 
 use tributary::Error;
-use tributary::error::{About, IoClass};
+use tributary::error::{About, FileOperation, IoCause, IoClass};
 use tributary_abi::{MPI_Error_class, constants};
 
 use super::SUCCESS;
@@ -21,11 +21,11 @@ pub fn io_outcome(call: &str, code: c_int, rank: usize, path: &Path) -> Result<(
     }
     Err(Error::Io {
         rank,
-        operation: call.to_string(),
+        operation: FileOperation::mpi(call),
         path: path.display().to_string(),
         offset: None,
         class: io_class(code),
-        cause: format!("the MPI library returned {code}"),
+        cause: IoCause::from_text(format!("the MPI library returned {code}")),
     })
 }
 
@@ -50,7 +50,7 @@ pub fn class(error: &Error) -> c_int {
         Error::CallsDiffer { .. } => all.err_arg,
         Error::Hint { .. } | Error::UnknownHint { .. } => all.err_info_value,
         Error::NoMemory { .. } => all.err_no_mem,
-        Error::Refused { .. } | Error::Codec { .. } | Error::Fabric(_) | Error::Internal { .. } => all.err_other,
+        Error::Refused { .. } | Error::Codec { .. } | Error::Fabric { .. } | Error::Internal { .. } => all.err_other,
     }
 }
 

@@ -4,7 +4,7 @@
 use std::ffi::c_int;
 
 use tributary::engine::Direction;
-use tributary::error::IoClass;
+use tributary::error::{FileOperation, IoClass};
 use tributary::{CallReport, Error, File};
 use tributary_bindings::access::Access;
 
@@ -112,8 +112,9 @@ impl Backend {
                     counts.left_to_mpi(name, &why);
                     return Ok(Ended::LeftToMpi);
                 }
-                // MPI may still be able to run the call, because it has its file open already.
-                Err(error @ Error::Io { class: IoClass::UsedUp, .. }) if is_of_opening(&error) => {
+                // The engine could not open the file and has moved nothing. MPI may still be able to run the call, because
+                // it has its file open already.
+                Err(error @ Error::Io { operation: FileOperation::Open, class: IoClass::UsedUp, .. }) => {
                     counts.left_to_mpi(name, &error.to_string());
                     self.give_up(&error).await?;
                     return Ok(Ended::LeftToMpi);
@@ -122,12 +123,6 @@ impl Backend {
             }
         }
     }
-}
-
-/// Returns true if `error` says that the engine could not open the file, so that nothing was read or written through
-/// it.
-fn is_of_opening(error: &Error) -> bool {
-    matches!(error, Error::Io { operation, .. } if operation == "open")
 }
 
 /// Does what [`Access::transfer`] does, for a call during which other calls of this rank may advance. Collective.

@@ -9,6 +9,7 @@ use std::sync::{Arc, Once};
 use tributary::Error;
 use tributary::drivers::{self, OpenStorage, SystemFiles};
 use tributary::engine::alone;
+use tributary::error::FileOperation;
 use tributary::hints::{FileHints, Hints, Switch};
 use tributary_abi::{constants, handles};
 use tributary_bindings::prefix::{PrefixKind, Prefixed, prefixed};
@@ -191,7 +192,7 @@ fn lay_out(path: &Path, amode: c_int, asked: &FileHints) {
         return;
     }
     match drivers::lay_out(&SystemFiles, path, &driver_hints) {
-        Err(Error::Io { operation, .. }) if operation == "open" => {}
+        Err(Error::Io { operation: FileOperation::Open, .. }) => {}
         Err(error) => tributary::say(format_args!("{error}; the library ignores the hints for stripes")),
         Ok(()) => {}
     }

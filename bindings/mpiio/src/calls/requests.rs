@@ -176,7 +176,7 @@ fn wait_some(function: &'static InterposedFunction, arguments: &[Word]) -> Answe
 /// other ranks go on as after success. Returns `code`.
 fn taken(code: Word) -> Word {
     let what = || format!("MPI cannot complete the request of a call that has ended: MPI error code {}", code as c_int);
-    let taken = if code as c_int == SUCCESS { Ok(()) } else { Err(Error::Fabric(what())) };
+    let taken = if code as c_int == SUCCESS { Ok(()) } else { Err(Error::fabric(what())) };
     // If the environment says so, the program gets the error.
     let _ = alone(taken);
     code

@@ -124,7 +124,7 @@ fn polled(file: &mut OpenFile) -> Option<CallResult> {
             let what = format!("{} panicked; please report it", ticket.function.full_name());
             let mut backend = file.backend.take_for_call();
             backend.runner = Runner::Mpi(what.clone());
-            Some((backend, Err(Error::Internal { rank: 0, what })))
+            Some((backend, Err(Error::internal(0, what))))
         }
     }
 }

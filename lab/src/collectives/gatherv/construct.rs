@@ -188,7 +188,7 @@ impl Construction {
         let received = self.neighbour_runs.first().copied();
         let other = if pair.other.contains(&root) { Some(of_root) } else { received };
         let missing =
-            || Error::Internal { rank, what: format!("level {}: the neighbour's run is missing", self.level) };
+            || Error::internal(rank, format!("level {}: the neighbour's run is missing", self.level));
         let other = other.ok_or_else(missing)?;
         let is_left = pair.own.start < pair.other.start;
         let (left, right) = if is_left { (own, other) } else { (other, own) };

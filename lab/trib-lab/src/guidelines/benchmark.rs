@@ -212,7 +212,7 @@ impl<'world> Benchmark<'world> {
             return Ok(());
         }
         let what = format!("{} delivered wrong bytes", implementation.name(inputs.operation));
-        Err(Error::Internal { rank, what })
+        Err(Error::internal(rank, what))
     }
 }
 

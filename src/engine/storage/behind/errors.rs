@@ -20,7 +20,7 @@ impl KeptError {
     fn full(&self) -> Error {
         match self.error.clone() {
             Error::Io { rank, operation, path, offset, class, cause } if self.later > 0 => {
-                let cause = format!("{cause}; so did bytes of {} later collective writes", self.later);
+                let cause = cause.with_more(&format!("; so did bytes of {} later collective writes", self.later));
                 Error::Io { rank, operation, path, offset, class, cause }
             }
             error => error,
@@ -93,10 +93,11 @@ mod tests {
     use std::path::Path;
 
     use super::*;
+    use crate::error::FileOperation;
 
     fn error(rank: usize, call: u64, offset: u64) -> Error {
-        let operation = format!("deferred write (write, collective write {call})");
-        Error::io(rank, &operation, Path::new("file"), offset, &std::io::Error::from_raw_os_error(libc::ENOSPC))
+        let operation = FileOperation::deferred_write("write", call);
+        Error::io(rank, operation, Path::new("file"), offset, &std::io::Error::from_raw_os_error(libc::ENOSPC))
     }
 
     #[test]

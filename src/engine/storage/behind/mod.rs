@@ -46,11 +46,9 @@ use crate::engine::storage::behind::speed::FileSpeed;
 use crate::engine::storage::worker::Pace;
 use crate::engine::storage::worker::{leave_to_program, lower_priority};
 use crate::engine::storage::{OpenStorage, Storage, StorageFailure, without_size_signal};
-use crate::error::{Error, Result};
+use crate::error::{Error, FileOperation, Result};
 use crate::topology::Rank;
 
-/// First words of the operation in the error of a write that was left behind.
-const DEFERRED: &str = "deferred write";
 /// Time after which a thread ends that has nothing to write.
 const IDLE: Duration = Duration::from_millis(200);
 /// Shortest and longest time between two questions if others still have bytes.
@@ -549,7 +547,7 @@ impl Behind {
     /// Keeps the error of bytes that could not be written.
     fn keep_error(&self, state: &mut BehindState, left: &LeftBytes, failure: StorageFailure) {
         let (CallOnFile { name, number }, StorageFailure { offset, cause, .. }) = (left.call, failure);
-        let operation = format!("{DEFERRED} ({name}, collective write {number})");
-        state.errors.keep(number, offset, Error::io(self.rank, &operation, &self.path, offset, &cause));
+        let operation = FileOperation::deferred_write(name, number);
+        state.errors.keep(number, offset, Error::io(self.rank, operation, &self.path, offset, &cause));
     }
 }

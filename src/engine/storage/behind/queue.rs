@@ -10,6 +10,7 @@ use bytes::Bytes;
 use crate::engine::storage::behind::call::CallOnFile;
 use crate::engine::storage::window_queue::PieceOfWindow;
 use crate::engine::storage::{MOST_PARTS, Storage, StorageFailure, guarded, write_all, write_all_pieces};
+use crate::error::FileOperation;
 use crate::fabric::pool::Block;
 
 /// Maximum number of bytes that one write to the file has.
@@ -54,7 +55,7 @@ impl LeftBytes {
     /// The failure of the storage.
     pub fn write(&self, file: &dyn Storage) -> Result<(), StorageFailure> {
         let mut written = 0;
-        guarded("write", self.offset, || match &self.pieces[..] {
+        guarded(FileOperation::Write, self.offset, || match &self.pieces[..] {
             [all] => write_all(file, &all.bytes, self.offset, &mut written),
             pieces => write_all_pieces(file, pieces, self.offset, &mut written),
         })

@@ -128,8 +128,8 @@ impl<'a> NodeMember<'a> {
         Some(self.group.watch(self.awaited(), seen))
     }
 
-    fn entry(&self, aggregator: usize) -> RingEntry<'a> {
-        RingEntry::new(self.group, aggregator)
+    fn entry(&self, aggregator: usize) -> &'a RingEntry {
+        RingEntry::of(self.group, aggregator)
     }
 
     /// Returns where the message of a span lies in the ring; `None` until it is published.
@@ -246,7 +246,7 @@ impl<'a> NodeMember<'a> {
             let from = piece.offset.checked_sub(place.origin);
             let Some(mut from) = from.filter(|from| from + piece.len <= place.len) else {
                 let rank = self.group.members()[self.group.me()];
-                return Err(Error::Internal { rank, what: "a place outside of its message".to_string() });
+                return Err(Error::internal(rank, "a place outside of its message"));
             };
             let left_out = cursors.left_out.peek().is_some_and(|next| next.offset == piece.offset);
             if left_out {
@@ -262,7 +262,7 @@ impl<'a> NodeMember<'a> {
     }
 
     fn internal(&self, what: String) -> Error {
-        Error::Internal { rank: self.group.members()[self.group.me()], what }
+        Error::internal(self.group.members()[self.group.me()], what)
     }
 }
 

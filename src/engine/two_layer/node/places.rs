@@ -179,7 +179,7 @@ fn read(mut body: Bytes, outgoing: &[ListsToSend]) -> Result<Vec<Places>> {
         let of = Places { at: Packed::read(&mut body)?, left_out: Packed::read(&mut body)? };
         let (at, left_out) = (of.at.summary(), of.left_out.summary());
         if !at.ascending || !left_out.ascending || at.bytes != out.file.summary().bytes {
-            return Err(Error::Codec { at: 0, what: "places in the node: not those of this rank".to_string() });
+            return Err(Error::codec(0, "places in the node: not those of this rank"));
         }
         places.push(of);
     }

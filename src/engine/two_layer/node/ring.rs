@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use bytes::Bytes;
 
 use crate::error::{Error, Result};
-use crate::fabric::shared::{GroupMemory, SharedMemory};
+use crate::fabric::shared::{GroupMemory, Line, SharedMemory, shareable};
 
 /// Number of bytes of an entry.
 const ENTRY: usize = 64;
@@ -47,17 +47,21 @@ pub fn reserve(group: &GroupMemory, aggregators: usize, (largest, round): (u64, 
     Err(Error::NoMemory { rank: group.members()[group.me()], bytes: ring, what })
 }
 
-/// The entry of the message to (or from) one aggregator, in shared memory.
-#[derive(Clone, Copy)]
-pub struct RingEntry<'a> {
-    call: &'a AtomicU64,
-    round: &'a AtomicU64,
-    at: &'a AtomicU64,
-    origin: &'a AtomicU64,
-    len: &'a AtomicU64,
-    wanted: &'a AtomicU64,
-    done: &'a AtomicU64,
+shareable! {
+    /// The entry of the message to (or from) one aggregator, in shared memory: the call and the round of the message, where
+    /// it lies ([`MessagePlace`]), and the number of its bytes that members have copied or left out.
+    pub struct RingEntry {
+        call: AtomicU64,
+        round: AtomicU64,
+        at: AtomicU64,
+        origin: AtomicU64,
+        len: AtomicU64,
+        wanted: AtomicU64,
+        done: AtomicU64,
+    }
 }
+
+const _: () = assert!(size_of::<Line<RingEntry>>() == ENTRY);
 
 /// Where a message lies in the ring, and which bytes it has.
 #[derive(Debug, Clone, Copy)]
@@ -72,19 +76,10 @@ pub struct MessagePlace {
     pub wanted: u64,
 }
 
-impl<'a> RingEntry<'a> {
+impl RingEntry {
     /// Returns the entry of an aggregator.
-    pub fn new(group: &'a GroupMemory, aggregator: usize) -> Self {
-        let long = |number: usize| group.memory().long(group.area() + aggregator * ENTRY + number * 8);
-        Self {
-            call: long(0),
-            round: long(1),
-            at: long(2),
-            origin: long(3),
-            len: long(4),
-            wanted: long(5),
-            done: long(6),
-        }
+    pub fn of(group: &GroupMemory, aggregator: usize) -> &Self {
+        group.memory().get::<Line<Self>>(group.area() + aggregator * ENTRY)
     }
 
     /// Publishes where the message of a round lies. Called by the local aggregator.
@@ -186,7 +181,7 @@ impl Ring {
         self.rooms.retain(|room| match &room.state {
             RoomState::Open => true,
             RoomState::Sent(message) => Arc::strong_count(message) > 1,
-            RoomState::HandedOut => !RingEntry::new(group, room.aggregator).is_done(),
+            RoomState::HandedOut => !RingEntry::of(group, room.aggregator).is_done(),
         });
         self.first = Some(aggregator);
         if self.rooms.iter().any(|room| room.aggregator == aggregator) {

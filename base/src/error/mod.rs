@@ -1,58 +1,18 @@
 //! Defines the errors of the library, by cause. A collective call returns the same [`Error`] on all ranks, or on
 //! none.
 
+mod io;
+
 use std::fmt::{Display, Formatter};
 
 use crate::calls::CallGroups;
 use crate::rank::Rank;
-use crate::wire;
+use crate::wire::{self, Wire};
+
+pub use io::{DeferredWrite, FileOperation, IoCause, IoClass};
 
 /// The result type of this crate.
 pub type Result<T> = std::result::Result<T, Error>;
-
-/// The class of a failed operating-system call on the shared file. The class means the same on every rank, whereas
-/// errno values differ between systems, and MPI error classes between MPI libraries.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum IoClass {
-    /// ENOSPC: no space is left on the file system.
-    NoSpace,
-    /// EDQUOT: the user's quota is exceeded.
-    Quota,
-    /// EFBIG: the file-size limit of the process or of the file system.
-    TooLarge,
-    /// EROFS (a read-only file system), or a file that was opened for reading only.
-    ReadOnly,
-    /// EACCES, EPERM: the user has no permission.
-    Access,
-    /// ENOENT, ENOTDIR: the file or its directory does not exist.
-    NoSuchFile,
-    /// EISDIR, ENAMETOOLONG, and EINVAL of an open: the path cannot be used as a file.
-    BadFile,
-    /// EMFILE, ENFILE, EAGAIN, ENOMEM: the process or the system has no descriptors, threads or memory left.
-    UsedUp,
-    /// Any other error: also EBADF (a descriptor that is closed, or not open for this), and EINVAL of a read or write
-    /// (bytes that direct I/O cannot move).
-    Other,
-}
-
-impl IoClass {
-    /// Returns the class of an error of an operation, such as `open` or `write`.
-    pub fn of(operation: &str, error: &std::io::Error) -> Self {
-        match error.raw_os_error() {
-            Some(libc::ENOSPC) => Self::NoSpace,
-            Some(libc::EDQUOT) => Self::Quota,
-            Some(libc::EFBIG) => Self::TooLarge,
-            Some(libc::EROFS) => Self::ReadOnly,
-            Some(libc::EACCES | libc::EPERM) => Self::Access,
-            Some(libc::ENOENT | libc::ENOTDIR) => Self::NoSuchFile,
-            Some(libc::EISDIR | libc::ENAMETOOLONG) => Self::BadFile,
-            // Some file systems do not allow some characters in a name.
-            Some(libc::EINVAL) if operation == "open" => Self::BadFile,
-            Some(libc::EMFILE | libc::ENFILE | libc::EAGAIN | libc::ENOMEM) => Self::UsedUp,
-            _ => Self::Other,
-        }
-    }
-}
 
 /// The kind of a bad argument, for bindings that have an error code of their own for the kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -139,16 +99,17 @@ pub enum Error {
     Io {
         /// The rank whose call failed; the lowest, if several failed.
         rank: Rank,
-        /// Name of the operation: `open`, `read`, `write`, `sync`, ...
-        operation: String,
+        /// The operation that failed.
+        operation: FileOperation,
         /// Path of the file.
         path: String,
         /// Offset in the file, in bytes; `None` for an operation without an offset, such as open.
         offset: Option<u64>,
         /// Class of the operating system's error.
         class: IoClass,
-        /// The message of the operating system.
-        cause: String,
+        /// The cause of the failure.
+        #[source]
+        cause: IoCause,
     },
     /// Encoded extents that cannot be decoded.
     #[error("encoded extents are damaged at byte {at}: {what}")]
@@ -157,6 +118,8 @@ pub enum Error {
         at: usize,
         /// Description of the damage.
         what: String,
+        /// Whether the ranks have agreed on the error.
+        agreed: Agreed,
     },
     /// A rank cannot allocate the memory for its part of a call; all ranks return this.
     #[error("rank {rank}: cannot allocate {bytes} bytes for {what}")]
@@ -178,9 +141,15 @@ pub enum Error {
         /// The reason as a sentence.
         why: String,
     },
-    /// The fabric failed: a rank ended, or MPI returned an error. The ranks do not agree on this error and cannot recover from it.
-    #[error("communication failed: {0}")]
-    Fabric(String),
+    /// The fabric failed: a rank ended, or MPI returned an error. The ranks usually do not agree on this error and cannot
+    /// recover from it.
+    #[error("communication failed: {what}")]
+    Fabric {
+        /// Description of the failure.
+        what: String,
+        /// Whether the ranks have agreed on the error.
+        agreed: Agreed,
+    },
     /// An invariant of Tributary itself does not hold. Please report it.
     #[error("internal error on rank {rank}: {what}")]
     Internal {
@@ -188,26 +157,48 @@ pub enum Error {
         rank: Rank,
         /// Description of the invariant that does not hold.
         what: String,
+        /// Whether the ranks have agreed on the error.
+        agreed: Agreed,
     },
 }
 
-wire::fields!(enum IoClass {
-    0 NoSpace, 1 Quota, 2 TooLarge, 3 ReadOnly, 4 Access, 5 NoSuchFile, 6 BadFile, 7 UsedUp, 8 Other,
-});
+/// True if all ranks know an error and return it. It is neither displayed nor sent, and errors that differ only in it
+/// are equal.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Agreed(bool);
+
+impl PartialEq for Agreed {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for Agreed {}
+
+impl Wire for Agreed {
+    fn encode(&self, _: &mut Vec<u8>) {}
+
+    fn decode(_: &mut &[u8]) -> Option<Self> {
+        Some(Self::default())
+    }
+}
 
 wire::fields!(enum About {
     0 Count, 1 Datatype, 2 Path, 3 AccessMode, 4 Terms, 5 FileSize, 6 ListOrder, 7 ListLength, 8 Other,
 });
 
+/// An error is as large as it was with texts in all places: results are returned in hot loops.
+const _: () = assert!(size_of::<Error>() <= 104);
+
 wire::fields!(enum Error {
     0 Hint { rank, key, value, allowed },
     1 Argument { rank, about, what, value, allowed },
     2 Io { rank, operation, path, offset, class, cause },
-    3 Codec { at, what },
+    3 Codec { at, what, agreed },
     4 NoMemory { rank, bytes, what },
     5 Refused { rank, reason, why },
-    6 Fabric(what),
-    7 Internal { rank, what },
+    6 Fabric { what, agreed },
+    7 Internal { rank, what, agreed },
     8 UnknownHint { rank, key, advice },
     9 State { rank, about, what },
     10 CallsDiffer { calls, path },
@@ -249,6 +240,39 @@ impl Error {
         Self::Hint { rank: None, key: on_one_line(key), value: on_one_line(value), allowed: allowed.to_string() }
     }
 
+    /// Returns an [`Error::Codec`] at this byte.
+    pub fn codec(at: usize, what: impl Into<String>) -> Self {
+        Self::Codec { at, what: what.into(), agreed: Agreed(false) }
+    }
+
+    /// Returns an [`Error::Fabric`].
+    pub fn fabric(what: impl Into<String>) -> Self {
+        Self::Fabric { what: what.into(), agreed: Agreed(false) }
+    }
+
+    /// Returns an [`Error::Internal`] of `rank`.
+    pub fn internal(rank: Rank, what: impl Into<String>) -> Self {
+        Self::Internal { rank, what: what.into(), agreed: Agreed(false) }
+    }
+
+    /// Marks an error that all ranks know and return. The code that has made it the same on all ranks calls this.
+    #[must_use]
+    pub fn agreed(mut self) -> Self {
+        if let Self::Codec { agreed, .. } | Self::Fabric { agreed, .. } | Self::Internal { agreed, .. } = &mut self {
+            *agreed = Agreed(true);
+        }
+        self
+    }
+
+    /// Returns true if other ranks may not know this error. Errors of arguments and of the file are agreed before they are
+    /// returned. Other errors are not, unless they are marked ([`Error::agreed`]).
+    pub fn is_unagreed(&self) -> bool {
+        match self {
+            Self::Codec { agreed, .. } | Self::Fabric { agreed, .. } | Self::Internal { agreed, .. } => !agreed.0,
+            _ => false,
+        }
+    }
+
     /// Adds `origin`, the rank on which the error occurred. Leaves an error unchanged that names its ranks already.
     #[must_use]
     pub fn of_rank(mut self, origin: Rank) -> Self {
@@ -275,18 +299,18 @@ impl Error {
     /// Returns an [`Error::Io`] with the class and message of `cause`.
     pub fn io(
         rank: Rank,
-        operation: &str,
+        operation: FileOperation,
         path: &std::path::Path,
         offset: impl Into<Option<u64>>,
         cause: &std::io::Error,
     ) -> Self {
         Self::Io {
             rank,
-            operation: operation.to_string(),
+            class: IoClass::of(&operation, cause),
+            operation,
             path: path.display().to_string(),
             offset: offset.into(),
-            class: IoClass::of(operation, cause),
-            cause: cause.to_string(),
+            cause: cause.into(),
         }
     }
 }
@@ -339,29 +363,29 @@ mod tests {
     fn an_operation_without_an_offset_prints_none() {
         let of = |offset: Option<u64>| {
             let cause = std::io::Error::from_raw_os_error(libc::ENOENT);
-            Error::io(3, "open", "a".as_ref(), offset, &cause).to_string()
+            Error::io(3, FileOperation::Open, "a".as_ref(), offset, &cause).to_string()
         };
         assert_eq!(of(None), "rank 3: open of a failed: No such file or directory (os error 2)");
         assert_eq!(of(Some(0)), "rank 3: open of a failed at offset 0: No such file or directory (os error 2)");
     }
 
-    /// Only an open says something about the name, and no descriptor about the file system.
     #[test]
-    fn classes_of_errors_that_have_several_causes() {
-        for (operation, errno, due) in [
-            ("write", libc::EROFS, IoClass::ReadOnly),
-            ("write", libc::EBADF, IoClass::Other),
-            ("read", libc::EBADF, IoClass::Other),
-            ("open", libc::EINVAL, IoClass::BadFile),
-            ("write", libc::EINVAL, IoClass::Other),
-            ("truncate", libc::EINVAL, IoClass::Other),
-            ("open", libc::ENAMETOOLONG, IoClass::BadFile),
-        ] {
-            assert_eq!(
-                IoClass::of(operation, &std::io::Error::from_raw_os_error(errno)),
-                due,
-                "{errno} of {operation}"
-            );
-        }
+    fn an_error_has_its_cause_as_source_after_it_was_sent() {
+        let full = std::io::Error::from_raw_os_error(libc::ENOSPC);
+        let error = Error::io(3, FileOperation::Write, "a".as_ref(), 5, &full);
+        let error: Error = wire::from_bytes(&wire::to_bytes(&error)).unwrap();
+        let source = std::error::Error::source(&error).and_then(|source| source.downcast_ref::<IoCause>()).unwrap();
+        assert_eq!((source.errno(), source.kind()), (Some(libc::ENOSPC), std::io::ErrorKind::StorageFull));
+    }
+
+    #[test]
+    fn ranks_that_receive_an_error_have_not_agreed_on_it() {
+        let broken = Error::fabric("broken");
+        assert!(broken.is_unagreed() && !Error::argument("count", -1, "0 or more").is_unagreed());
+        let agreed = broken.clone().agreed();
+        assert!(!agreed.is_unagreed());
+        assert_eq!(agreed, broken);
+        assert_eq!(agreed.to_string(), "communication failed: broken");
+        assert!(wire::from_bytes::<Error>(&wire::to_bytes(&agreed)).unwrap().is_unagreed());
     }
 }
