@@ -10,6 +10,7 @@ use std::sync::{Arc, LazyLock, Mutex};
 use std::time::Duration;
 
 use tributary::access::{Packed, Walk};
+use tributary::engine::binding;
 use tributary::engine::storage::{OpenStorage, Storage};
 use tributary::fabric::threads;
 use tributary::{BufferLayout, Endpoint, Extent, Extents, File, Hints, Mode};
@@ -141,7 +142,7 @@ fn on_a_file(hints: &str, calls: &mut (dyn FnMut(&mut File) -> Duration + Send))
         let files = Arc::new(Nowhere);
         let mut file = File::open_on(Endpoint::new(transport), &path, Mode::Create, hints.clone(), files).unwrap();
         // There is one rank, so holes are read and written back.
-        file.set_sole_writer(true);
+        binding::set_sole_writer(&mut file, true);
         let took = (calls.lock().unwrap())(&mut file);
         file.close().unwrap();
         took

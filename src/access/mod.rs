@@ -3,6 +3,7 @@
 //!
 //! | module | holds |
 //! |---|---|
+//! | `direction` | write or read |
 //! | [`extent`] | one (offset, length) |
 //! | [`extents`] | sequences of extents; regular parts are runs in O(dimensions) memory |
 //! | `node` | a part of such a sequence: a base repeated along strided levels |
@@ -19,6 +20,7 @@
 //! | [`sublists`] | a sequence as runs and slices of lists |
 //! | [`walk`] | the pieces of an access, by sublists and in steps |
 
+mod direction;
 pub mod extents;
 mod groups;
 mod memory;
@@ -35,6 +37,7 @@ pub(crate) mod varint;
 pub mod view;
 pub mod walk;
 
+pub use direction::Direction;
 pub use extents::Extents;
 pub use memory::{Sink, Source, WriteAccess};
 pub use packed::{Packed, PackedCursor, Packer};

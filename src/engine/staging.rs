@@ -7,9 +7,8 @@
 use std::path::Path;
 
 use crate::access::pieces::pieces;
-use crate::access::{BufferLayout, Extent, Extents, Piece, Sink, Source};
+use crate::access::{BufferLayout, Direction, Extent, Extents, Piece, Sink, Source};
 use crate::device::Survey;
-use crate::engine::direction::Direction;
 use crate::engine::storage::window_queue::Outcome;
 use crate::error::{Error, IoClass, Result};
 use crate::topology::Rank;

@@ -267,7 +267,7 @@ impl Clock {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::direction::Direction;
+    use crate::access::Direction;
 
     #[test]
     fn fan_in_of_counts() {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use crate::engine::direction::Direction;
+use crate::access::Direction;
 use crate::engine::record::timeline::TimedRound;
 use crate::engine::roles::auto_choice::AutoChoice;
 use crate::engine::roles::choice::Layering;
