@@ -10,7 +10,6 @@ use std::sync::{Arc, LazyLock, Mutex};
 use std::time::Duration;
 
 use tributary::access::{Packed, Walk};
-use tributary::engine::binding;
 use tributary::engine::storage::{OpenStorage, Storage};
 use tributary::fabric::threads;
 use tributary::{BufferLayout, Endpoint, Extent, Extents, File, Hints, Mode};
@@ -142,7 +141,7 @@ fn on_a_file(hints: &str, calls: &mut (dyn FnMut(&mut File) -> Duration + Send))
         let files = Arc::new(Nowhere);
         let mut file = File::open_on(Endpoint::new(transport), &path, Mode::Create, hints.clone(), files).unwrap();
         // There is one rank, so holes are read and written back.
-        binding::set_sole_writer(&mut file, true);
+        file.set_sole_writer(true);
         let took = (calls.lock().unwrap())(&mut file);
         file.close().unwrap();
         took

@@ -10,7 +10,6 @@ use std::sync::Arc;
 use memmap2::MmapOptions;
 use nix::fcntl::FallocateFlags;
 use tributary::drivers::OpenStorage;
-use tributary::engine::binding;
 use tributary::engine::storage::SystemFiles;
 use tributary::{BufferLayout, Endpoint, Extent, Extents, File, Hints, Mode};
 use tributary_testing::mpiexec::{directory, under_mpiexec, world};
@@ -93,7 +92,7 @@ fn holes_without_data_are_not_read() {
         for (what, hints) in cases() {
             let files = Arc::new(counted.clone());
             let mut file = File::open_on(endpoint, &path, Mode::Create, hints.clone(), files.clone()).unwrap();
-            binding::set_sole_writer(&mut file, true);
+            file.set_sole_writer(true);
             let (asked, mut expected) = (write(&mut file, &counted, 0), Vec::new());
             expect(&mut expected, 0);
             if knows_data || knows_size && !what.contains("cb_nodes=2") {
@@ -113,7 +112,7 @@ fn holes_without_data_are_not_read() {
             }
             all_gather(&mut endpoint, &[]);
             let mut file = File::open_on(endpoint, &path, Mode::Update, hints, files).unwrap();
-            binding::set_sole_writer(&mut file, true);
+            file.set_sole_writer(true);
             let Asked { read, .. } = write(&mut file, &counted, 0);
             // Three quarters of the bytes with data lie in holes. A shared window of 1 MiB is read to its end.
             assert!(read >= 150_000, "{read} bytes of an old file read, {what}");
@@ -141,7 +140,7 @@ fn what_ranks_wrote_into_holes_before_the_call_stays() {
         let starts = [0, 2 * REACH, 3 * REACH];
         for (what, hints) in cases() {
             let mut file = File::open_on(endpoint, &path, Mode::Create, hints, Arc::new(counted.clone())).unwrap();
-            binding::set_sole_writer(&mut file, true);
+            file.set_sole_writer(true);
             write(&mut file, &counted, 0);
             let other = std::fs::File::options().read(true).write(true).open(&path).unwrap();
             if rank == 0 {

@@ -3,7 +3,6 @@
 
 use std::sync::{Arc, Barrier, Mutex};
 
-use tributary::engine::binding;
 use tributary::fabric::threads;
 use tributary::{BufferLayout, Endpoint, Extent, Extents, File, Hints, Mode};
 use tributary_testing::watchdog::Watchdog;
@@ -59,7 +58,7 @@ fn asked(runs: Runs, hints: &str, is_sole: bool) -> [Asked; 2] {
         let rank = endpoint.rank() as u64;
         let (own, files) = (runs.of(rank), Arc::new(counted.clone()));
         let mut file = File::open_on(endpoint, &path, Mode::Update, hints.clone(), files).unwrap();
-        binding::set_sole_writer(&mut file, is_sole);
+        file.set_sole_writer(is_sole);
         let bytes = vec![252 + rank as u8; own.bytes() as usize];
         file.write_all(&own, &BufferLayout::Contiguous, &bytes).unwrap();
         count(0);
@@ -153,7 +152,7 @@ fn a_gap_that_is_worth_a_call_divides_groups() {
             let own = Extents::from_extents(parts.into_iter().flatten().collect::<Vec<_>>()).unwrap();
             let files = Arc::new(counted.clone());
             let mut file = File::open_on(Endpoint::new(transport), &path, Mode::Update, hints.clone(), files).unwrap();
-            binding::set_sole_writer(&mut file, true);
+            file.set_sole_writer(true);
             file.write_all(&own, &BufferLayout::Contiguous, &[2; 40_000]).unwrap();
             file.close().unwrap();
         })

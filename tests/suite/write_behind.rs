@@ -161,7 +161,7 @@ fn records_with_holes_are_left_behind() {
             let (path, rank) = (directory.join(format!("{number}")), endpoint.rank());
             let (hints, storage) = (hints(way, "trib_write_behind=4M; cb_buffer_size=64k"), Hostile::new(Fault::Stuck));
             let mut file = File::open_on(endpoint, &path, Mode::Create, hints, Arc::new(storage.clone())).unwrap();
-            binding::set_sole_writer(&mut file, true);
+            file.set_sole_writer(true);
             let pattern = Interleaved { ranks: RANKS, len: 6000, pitch: 8000, count: 20 };
             let (extents, own) = pattern.part(rank, 1);
             let record = pattern.end() + 2000;

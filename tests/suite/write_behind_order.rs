@@ -4,7 +4,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tributary::drivers::hostile::{Fault, Hostile};
-use tributary::engine::binding;
 use tributary::{BufferLayout, Endpoint, Extents, File, Hints, Mode};
 use tributary_testing::watchdog::on_threads;
 
@@ -66,7 +65,7 @@ fn filled_holes_leave_what_another_rank_has_written_in_the_call() {
             let slow = Duration::from_millis(if rank == 0 { 40 } else { 150 });
             let hints = format!("{way}; trib_direct_min=1000");
             let mut file = open(endpoint, &path, &hints, &Hostile::new(Fault::Slow(slow)));
-            binding::set_sole_writer(&mut file, true);
+            file.set_sole_writer(true);
             // Rank 0: one piece. Rank 1: runs of 8 bytes with holes of 8, on both sides of it.
             let side = 16 * RUNS - 8;
             let runs = (0..2 * RUNS).map(|run| 16 * run + if run < RUNS { 0 } else { PIECE - 8 });

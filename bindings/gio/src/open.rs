@@ -7,7 +7,7 @@ use std::pin::pin;
 
 use tributary::collectives::agree;
 use tributary::drivers::{DriverName, detect};
-use tributary::engine::{binding, meet_hosts, wait_for_writes};
+use tributary::engine::{meet_hosts, wait_for_writes};
 use tributary::error::About;
 use tributary::fabric::mpi::MPI_Comm;
 use tributary::{Endpoint, Error, File, Hints, Result, wire};
@@ -81,7 +81,7 @@ unsafe fn open(
     let access = AccessMode::from_amode(terms.amode)?;
     let mut file = File::open(endpoint, &terms.path, access.mode, terms.hints)?;
     // SAFETY: an intracommunicator, of which an endpoint was made.
-    binding::set_sole_writer(&mut file, unsafe { has_the_whole_program(comm.as_given()) });
+    file.set_sole_writer(unsafe { has_the_whole_program(comm.as_given()) });
     Ok(GioFile::new(file, terms.path, access, info))
 }
 

@@ -225,7 +225,7 @@ impl Backend {
             Runner::Mpi(why) => Err(why.clone()),
             Runner::NotOpened(_) | Runner::InUse(_) => Err("the library has not opened the file yet".to_string()),
             Runner::Engine(file) => {
-                binding::set_sole_writer(file, is_sole_writer(self.seat.as_ref()));
+                file.set_sole_writer(is_sole_writer(self.seat.as_ref()));
                 binding::set_writers_beside(
                     file,
                     WritersBeside {

@@ -144,14 +144,6 @@ pub fn call_as(file: &mut File, name: &'static str, form: CallForm) {
     (file.calls.name, file.calls.form) = (Some(name), form);
 }
 
-/// Sets whether this file has no other writer during a blocking call on it: no other program, rank, thread or call in
-/// flight, through this handle or another. If it is true on all ranks, a blocking write may read the gaps between its
-/// pieces and write them back with the pieces (`romio_ds_write`); otherwise it writes its pieces only. Without this call,
-/// the value is true only if the hint `romio_ds_write` is `enable`. Local.
-pub fn set_sole_writer(file: &mut File, is_sole: bool) {
-    file.calls.sole_writer = Some(is_sole);
-}
-
 /// Sets what this rank knows of another library that may write the file between collective calls, by data sieving. Each
 /// rank sets it before each call, or none does. Local.
 pub fn set_writers_beside(file: &mut File, beside: WritersBeside) {

@@ -78,7 +78,7 @@ struct FileCalls {
     reads_disjoint: bool,
     /// The decision if ranks may write before all are in the call.
     early: EarlyWrites,
-    /// The value of [`binding::set_sole_writer`]; `None` if nobody set it.
+    /// The value of [`File::set_sole_writer`]; `None` if nobody set it.
     sole_writer: Option<bool>,
     /// Name of the next calls in messages, if the caller set one (for example the MPI function).
     name: Option<&'static str>,
@@ -254,6 +254,14 @@ impl File {
     /// Errors of the message transport; an operation was dropped before its end.
     pub fn fan_in(&mut self) -> Result<FanIn> {
         self.complete(Self::added_fan_in)
+    }
+
+    /// Sets whether this file has no other writer during a blocking call on it: no other program, rank, thread or call
+    /// in flight, through this handle or another. If it is true on all ranks, a blocking write may read the gaps
+    /// between its pieces and write them back with the pieces (`romio_ds_write`); otherwise it writes its pieces only.
+    /// Without this call, the value is true only if the hint `romio_ds_write` is `enable`. Local.
+    pub fn set_sole_writer(&mut self, is_sole: bool) {
+        self.calls.sole_writer = Some(is_sole);
     }
 
     /// Returns what is in force for the file. O(1).
