@@ -50,15 +50,6 @@ pub struct CallAccess<'a> {
     pub moved: u64,
 }
 
-impl<'a> CallAccess<'a> {
-    /// Returns the access of a call that has not moved bytes yet: the extents as the program passed them, and as they are
-    /// written or read; the memory; and whether nobody else can be writing the file.
-    #[inline]
-    pub fn new((asked, extents): (&'a Extents, &'a Extents), memory: CallMemory<'a>, is_sole: bool) -> Self {
-        Self { asked, extents, memory, is_sole, moved: 0 }
-    }
-}
-
 /// What a rank knows about a call.
 struct CallState<'a> {
     /// This rank's error before its bytes move.
@@ -258,7 +249,7 @@ impl File {
         if let (Some((file, layout)), CallMemory::Source(_, source)) = (&ascending, &memory) {
             (extents, memory) = (file, CallMemory::Source(layout, *source));
         }
-        let mut call = CallAccess::new((asked, extents), memory, agreed.is_sole);
+        let mut call = CallAccess { asked, extents, memory, is_sole: agreed.is_sole, moved: 0 };
         let mut moved = None;
         let mut here = CallState { all_are_here: true, ..CallState::new(checked.err(), &mut moved) };
         Box::pin(self.run(&Team::Host(host.clone()), &mut call, &mut here)).await?;

@@ -11,7 +11,7 @@ use crate::engine::file::call::CallAccess;
 use crate::engine::file::{File, Operation};
 use crate::engine::plan;
 use crate::engine::record::report::CallReport;
-use crate::engine::staging::{CallMemory, ReadTarget, stage_write};
+use crate::engine::staging::{CallMemory, ReadTarget, stage_read, stage_write};
 use crate::engine::storage::window_queue::Outcome;
 use crate::engine::ways::windows::sorted;
 use crate::error::{Error, Result};
@@ -48,11 +48,13 @@ static NO_EXTENTS: Extents = Extents::empty();
 
 impl<'a> Asked<'a> {
     /// Asks to write the bytes of `source` that `layout` lists to `extents` of the file.
+    #[inline]
     pub fn write(extents: &'a Extents, layout: &'a BufferLayout, source: Source<'a>) -> Self {
         Self::new(extents, layout, AskedMemory::Source(source), None)
     }
 
     /// Asks to read `extents` of the file to the places in `sink` that `layout` lists.
+    #[inline]
     pub fn read(extents: &'a Extents, layout: &'a BufferLayout, sink: Sink<'a>) -> Self {
         Self::new(extents, layout, AskedMemory::Sink(sink), None)
     }
@@ -154,55 +156,52 @@ impl File {
 
     /// Checks what is asked, and runs the call: the body of every collective write and read.
     async fn moved(&mut self, asked: &mut Asked<'_>) -> Result<CallReport> {
-        let mut checked = self.check(asked);
-        let Asked { extents, layout, memory, is_polled_to_end, .. } = asked;
-        let (extents, layout): (&Extents, &BufferLayout) = (extents, layout);
-        let copies = checked.is_ok() && device::may_be();
-        let (mut staged, mut ascending) = (Vec::new(), None);
-        let mut call = match memory {
-            AskedMemory::Source(source) => {
-                self.calls.returns_at_end = *is_polled_to_end;
-                if copies {
-                    let file = (self.endpoint.rank(), &*self.setup.path);
-                    checked = stage_write(file, layout, extents.bytes(), *source, &mut staged);
-                }
-                let (layout, source) = match staged.is_empty() {
-                    true => (layout, *source),
-                    false => (&BufferLayout::Contiguous, Source::from(&staged[..])),
-                };
-                // Windows in shared memory are filled in ascending order.
-                if checked.is_ok() && self.setup.shares_memory {
-                    (ascending, checked) = sorted(extents, layout);
-                }
-                let (sorted, layout) =
-                    ascending.as_ref().map_or((extents, layout), |(extents, layout)| (extents, layout));
-                CallAccess::new((extents, sorted), CallMemory::Source(layout, source), self.is_sole_writer())
-            }
+        self.calls.returns_at_end = asked.is_polled_to_end && asked.direction() == Direction::Write;
+        let mut staged = Vec::new();
+        let checked = self.check(asked, &mut staged);
+        let (extents, is_sole) = (asked.extents, self.is_sole_writer());
+        let layout = if staged.is_empty() { asked.layout } else { &BufferLayout::Contiguous };
+        let (ascending, checked) = match checked {
+            // Windows in shared memory are filled in ascending order.
+            Ok(()) if self.setup.shares_memory && asked.direction() == Direction::Write => sorted(extents, layout),
+            checked => (None, checked),
+        };
+        let (sorted, layout) = ascending.as_ref().map_or((extents, layout), |(extents, layout)| (extents, layout));
+        let memory = match &mut asked.memory {
+            AskedMemory::Source(source) if staged.is_empty() => CallMemory::Source(layout, *source),
+            AskedMemory::Source(_) => CallMemory::Source(layout, Source::from(&staged[..])),
             AskedMemory::Sink(sink) => {
-                self.calls.returns_at_end = false;
-                let mut target = ReadTarget::new(layout, sink.reborrow());
-                if copies {
-                    checked = target.stage(self.endpoint.rank(), extents.bytes());
-                }
-                CallAccess::new((extents, extents), CallMemory::Target(target), self.is_sole_writer())
+                CallMemory::Target(ReadTarget::new(asked.layout, sink.reborrow(), &mut staged[..]))
             }
         };
+        let mut call = CallAccess { asked: extents, extents: sorted, memory, is_sole, moved: 0 };
         let outcome = self.call(&mut call, checked).await;
         asked.moved = call.moved;
         outcome
     }
 
-    /// Returns the error of what this rank asks.
-    fn check(&self, asked: &mut Asked<'_>) -> Result<()> {
-        if let Some(error) = asked.refused.take() {
-            return Err(error);
-        }
-        match &asked.memory {
+    /// Returns the error of what this rank asks. Copies device memory to `staged`.
+    #[inline]
+    fn check(&self, asked: &mut Asked<'_>, staged: &mut Vec<u8>) -> Result<()> {
+        let span = match &asked.memory {
+            _ if asked.refused.is_some() => return asked.refused.take().map_or(Ok(()), Err),
             AskedMemory::Source(_) if self.setup.mode == Mode::Read => {
-                Err(Error::state("the file was opened for reading only; open it with Mode::Update to write"))
+                return Err(Error::state("the file was opened for reading only; open it with Mode::Update to write"));
             }
-            AskedMemory::Source(source) => plan::check_access(asked.extents, asked.layout, source.span()),
-            AskedMemory::Sink(sink) => plan::check_access(asked.extents, asked.layout, sink.span()),
+            AskedMemory::Source(source) => source.span(),
+            AskedMemory::Sink(sink) => sink.span(),
+        };
+        let checked = plan::check_access(asked.extents, asked.layout, span);
+        if checked.is_ok() && device::may_be() { self.stage(asked, staged) } else { checked }
+    }
+
+    /// Makes `staged` the host memory of the call instead of device memory, if the caller's memory is there.
+    #[cold]
+    fn stage(&self, asked: &Asked<'_>, staged: &mut Vec<u8>) -> Result<()> {
+        let (rank, layout, len) = (self.endpoint.rank(), asked.layout, asked.extents.bytes());
+        match &asked.memory {
+            AskedMemory::Source(source) => stage_write((rank, &self.setup.path), layout, len, *source, staged),
+            AskedMemory::Sink(sink) => stage_read(rank, layout, len, sink, staged),
         }
     }
 
@@ -238,10 +237,11 @@ impl File {
         if len == 0 {
             return Ok(0);
         }
-        let mut target = ReadTarget::new(&BufferLayout::Contiguous, sink);
+        let mut staged = Vec::new();
         if device::may_be() {
-            target.stage(self.endpoint.rank(), len)?;
+            stage_read(self.endpoint.rank(), &BufferLayout::Contiguous, len, &sink, &mut staged)?;
         }
+        let mut target = ReadTarget::new(&BufferLayout::Contiguous, sink, &mut staged);
         let bytes = self.handle.read_at(&self.setup, target.memory().sink.piece(0, len), offset)?;
         let mut outcome = Outcome { bytes, ..Outcome::default() };
         target.copy_to_device((self.endpoint.rank(), &self.setup.path), &file, &mut outcome);
