@@ -38,7 +38,7 @@
 //!
 //! | you need | items |
 //! |---|---|
-//! | a shared file | [`File`], [`Mode`], [`Operation`] (a non-blocking call); its reports [`CallReport`], [`ReadReport`] |
+//! | a shared file | [`File`], [`Mode`], [`Operation`] (a non-blocking call), [`Settings`]; its reports [`CallReport`], [`ReadReport`] |
 //! | what a rank writes or reads | [`Extents`], [`FileView`]; its memory: [`BufferLayout`], [`Source`], [`Sink`] |
 //! | ranks | [`Endpoint`] on [`mpi`] or on [`threads`]; a fabric of your own implements [`Transport`] |
 //! | settings | [`Hints`], from code; [`Environment`], from variables and files too |
@@ -46,49 +46,31 @@
 //! | errors | [`Error`], the same on every rank |
 //! | a recorded program | [`Capture`] |
 //!
-//! `docs/how-it-works/overview.md` in the repository explains how the library works; `docs/reference/hints.md` lists the hints. The
-//! feature `internals` makes the modules public for this project's own crates; they may change at any time.
-#![cfg_attr(
-    not(feature = "internals"),
-    allow(dead_code, unused_imports, reason = "this project's own crates use the rest")
-)]
+//! `docs/how-it-works/overview.md` in the repository explains how the library works; `docs/reference/hints.md` lists the hints.
+//! Modules that this page does not show are for this project's own crates; they may change at any time.
 
-#[cfg(not(feature = "internals"))]
-mod access;
-#[cfg(feature = "internals")]
+#[doc(hidden)]
 pub mod access;
-#[cfg(not(feature = "internals"))]
-mod collectives;
-#[cfg(feature = "internals")]
+#[doc(hidden)]
 pub mod collectives;
 mod device;
-#[cfg(not(feature = "internals"))]
-mod engine;
-#[cfg(feature = "internals")]
+#[doc(hidden)]
 pub mod engine;
-#[cfg(not(feature = "internals"))]
-mod exchange;
-#[cfg(feature = "internals")]
+#[doc(hidden)]
 pub mod exchange;
-#[cfg(not(feature = "internals"))]
-mod fabric;
-#[cfg(feature = "internals")]
+#[doc(hidden)]
 pub mod fabric;
-#[cfg(not(feature = "internals"))]
-mod hints;
-#[cfg(feature = "internals")]
+#[doc(hidden)]
 pub mod hints;
-#[cfg(not(feature = "internals"))]
-mod machine;
-#[cfg(feature = "internals")]
+#[doc(hidden)]
 pub mod machine;
-#[cfg(not(feature = "internals"))]
-mod schedule;
-#[cfg(feature = "internals")]
+#[doc(hidden)]
 pub mod schedule;
 
 pub use access::{BufferLayout, Extent, Extents, FileView, Sink, Source};
-pub use engine::{CallReport, Capture, Direction, FanIn, File, Mode, Operation, ReadReport, Seconds, storage};
+pub use engine::{
+    CallReport, Capture, Direction, FanIn, File, Mode, Operation, ReadReport, Seconds, Settings, storage,
+};
 pub use fabric::{Completion, Endpoint, Idle, Message, Stop, Ticket, Traffic, Transport, mpi, threads};
 pub use hints::{
     DriverName, Environment, Hints, KernelHint, Limit, OnFailure, Overlap, PlacementHint, RankListHint, Switch,

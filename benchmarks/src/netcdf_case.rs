@@ -89,8 +89,12 @@ pub fn write_case(
         calls.push(file.wait_all()?);
     }
     let below = file.file();
-    let written =
-        WrittenCase { calls, fan_in: below.fan_in()?, nodes: below.topology().nodes(), driver: below.driver() };
+    let written = WrittenCase {
+        calls,
+        fan_in: below.fan_in()?,
+        nodes: below.settings().topology.nodes(),
+        driver: below.settings().driver,
+    };
     Ok((written, file.close()?))
 }
 

@@ -35,7 +35,7 @@ impl Default for Extents {
 
 impl Extents {
     /// Returns a sequence without extents.
-    pub fn empty() -> Self {
+    pub const fn empty() -> Self {
         Self { nodes: Vec::new(), summary: Summary::EMPTY, last_end: 0 }
     }
 

@@ -3,6 +3,7 @@
 //!
 //! | module | holds |
 //! |---|---|
+//! | `direction` | write or read |
 //! | [`extent`] | one (offset, length) |
 //! | [`extents`] | sequences of extents, as nodes: a base repeated along strided levels, in O(dimensions) memory |
 //! | `groups` | sequences built from others |
@@ -17,6 +18,7 @@
 //! | [`sublists`] | a sequence as runs and slices of lists |
 //! | [`walk`] | the pieces of an access: contiguous in the file and in memory; by sublists and in steps |
 
+mod direction;
 pub mod extents;
 mod groups;
 mod memory;
@@ -31,6 +33,7 @@ pub(crate) mod varint;
 pub mod view;
 pub mod walk;
 
+pub use direction::Direction;
 pub use extents::Extents;
 pub use memory::{Sink, Source, WriteAccess};
 pub use packed::{Packed, PackedCursor, Packer};

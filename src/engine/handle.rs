@@ -19,9 +19,8 @@
 
 use std::sync::Arc;
 
-use crate::access::{Extents, WriteAccess};
+use crate::access::{Direction, Extents, WriteAccess};
 use crate::drivers::{DirectWrites, Mode};
-use crate::engine::direction::Direction;
 use crate::engine::setup::Setup;
 use crate::engine::staging::ReadMemory;
 use crate::engine::storage::behind::Behind;

@@ -9,8 +9,7 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | `call` | a collective call from begin to end, over a team of ranks |
-//! | `api`, `file` | [`File`]: open, write, read, close; what calls leave for the next. `setup`: what is fixed at open |
+//! | [`file`] | [`File`]: open, write, read, close; a collective call from begin to end. `setup`: what is fixed at open |
 //! | `facts` | arguments, errors and amounts of ranks in a call, their merged result, and the encoding of both |
 //! | `agreement` | agreements of all ranks: on the facts when a call begins, on the outcome when it ends |
 //! | `policy` | the rules that choose the path of a call: every threshold, the table of paths, the reason |
@@ -33,13 +32,10 @@
 //! returns the same error on every rank.
 
 mod agreement;
-mod api;
-mod call;
 pub mod capture;
 mod data;
-mod direction;
 mod facts;
-mod file;
+pub mod file;
 mod handle;
 mod lists;
 pub(crate) mod metadata;
@@ -56,20 +52,15 @@ mod two_layer;
 mod watchdog;
 mod ways;
 
+pub use crate::access::Direction;
 pub use crate::device::may_be as may_have_device_memory;
 pub use agreement::fault::calls_differ;
-#[cfg(feature = "internals")]
-#[doc(hidden)]
 pub use agreement::internals as opening_messages;
 pub use agreement::predicted::PredictedPath;
-pub use api::alone::alone;
-pub use api::operation::Operation;
-pub use api::transfer::ReadReport;
 pub use capture::Capture;
-pub use direction::Direction;
 pub use facts::Amount;
 pub use facts::calls::{CallForm, CallKind};
-pub use file::File;
+pub use file::{File, Operation, ReadReport, Settings, binding};
 pub use metadata::Phase;
 pub use plan::planning;
 pub use policy::early::WritersBeside;

@@ -5,11 +5,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Instant;
 
-use crate::access::{BufferLayout, Extents};
+use crate::access::{BufferLayout, Direction, Extents};
 use crate::engine::capture::layout::Asked;
 use crate::engine::capture::recording::Recording;
 use crate::engine::capture::target::CaptureTarget;
-use crate::engine::direction::Direction;
 use crate::engine::record::report::CallTotals;
 use crate::engine::record::report::{CallReport, Clock, Lap};
 use crate::engine::record::timeline::{RankTimeline, TimelineWriter};

@@ -7,9 +7,8 @@
 use std::path::Path;
 
 use crate::access::walk::pieces;
-use crate::access::{BufferLayout, Extent, Extents, Piece, Sink, Source};
+use crate::access::{BufferLayout, Direction, Extent, Extents, Piece, Sink, Source};
 use crate::device::Survey;
-use crate::engine::direction::Direction;
 use crate::engine::storage::window_queue::Outcome;
 use crate::error::{Error, FileOperation, IoCause, IoClass, Result};
 use crate::topology::Rank;
@@ -52,8 +51,8 @@ impl CallMemory<'_> {
 pub struct ReadTarget<'a> {
     layout: &'a BufferLayout,
     sink: Sink<'a>,
-    /// Host memory instead of the caller's device memory; `None` if the caller's memory is host memory.
-    staged: Option<Vec<u8>>,
+    /// Host memory instead of the caller's device memory; empty if the caller's memory is host memory.
+    staged: &'a mut [u8],
 }
 
 /// Host memory that a read fills.
@@ -65,22 +64,24 @@ pub struct ReadMemory<'a> {
 }
 
 impl<'a> ReadTarget<'a> {
-    /// Returns the caller's memory as the target.
-    pub fn new(layout: &'a BufferLayout, sink: Sink<'a>) -> Self {
-        Self { layout, sink, staged: None }
+    /// Returns the caller's memory as the target. If it is device memory, `staged` is what [`stage_read`] has set; otherwise
+    /// it is empty.
+    #[inline]
+    pub fn new(layout: &'a BufferLayout, sink: Sink<'a>, staged: &'a mut [u8]) -> Self {
+        Self { layout, sink, staged }
     }
 
     /// Returns the host memory that is read into, as a target of its own.
     pub fn in_memory(&mut self) -> ReadTarget<'_> {
         let ReadMemory { layout, sink } = self.memory();
-        ReadTarget::new(layout, sink)
+        ReadTarget::new(layout, sink, &mut [])
     }
 
     /// Returns the memory to read into.
     pub fn memory(&mut self) -> ReadMemory<'_> {
-        match &mut self.staged {
-            Some(bytes) => ReadMemory { layout: &BufferLayout::Contiguous, sink: Sink::from(&mut bytes[..]) },
-            None => ReadMemory { layout: self.layout, sink: self.sink.reborrow() },
+        match self.staged.is_empty() {
+            true => ReadMemory { layout: self.layout, sink: self.sink.reborrow() },
+            false => ReadMemory { layout: &BufferLayout::Contiguous, sink: Sink::from(&mut *self.staged) },
         }
     }
 }
@@ -119,25 +120,26 @@ pub fn stage_write(
     })
 }
 
-impl ReadTarget<'_> {
-    /// Makes a read of `len` bytes by `rank` go to host memory, if the target has device memory. Local.
-    ///
-    /// # Errors
-    /// The same errors as [`stage_write`].
-    #[cold]
-    pub fn stage(&mut self, rank: Rank, len: u64) -> Result<()> {
-        if has_device_memory(self.layout, len, |at, len| self.sink.address(at, len)) {
-            self.staged = Some(room(rank, len)?);
+/// Makes `bytes` the host memory for a read of `len` bytes by `rank`, if any of them go to device memory; otherwise leaves it
+/// empty. Local.
+///
+/// # Errors
+/// The same errors as [`stage_write`].
+#[cold]
+pub fn stage_read(rank: Rank, layout: &BufferLayout, len: u64, sink: &Sink<'_>, bytes: &mut Vec<u8>) -> Result<()> {
+    if has_device_memory(layout, len, |at, len| sink.address(at, len)) {
+        *bytes = room(rank, len)?;
         }
         Ok(())
-    }
+}
 
+impl ReadTarget<'_> {
     /// Copies the bytes read to the device, if the target has device memory. Memory for bytes behind the end of the
     /// file is unchanged. `rank` and `path` are of the file, whose extents `file` were read. An error goes into
     /// `outcome`. Local.
     pub fn copy_to_device(&mut self, (rank, path): (Rank, &Path), file: &Extents, outcome: &mut Outcome) {
-        if let (Some(bytes), None) = (&self.staged, &outcome.error) {
-            let (layout, sink) = (self.layout, &mut self.sink);
+        if !self.staged.is_empty() && outcome.error.is_none() {
+            let (layout, bytes, sink) = (self.layout, &*self.staged, &mut self.sink);
             outcome.error = match outcome.bytes < file.bytes() {
                 false => put((rank, path), in_memory(layout, file.bytes()), bytes, sink),
                 true => put((rank, path), before(end_of(file, outcome.bytes), file, layout), bytes, sink),

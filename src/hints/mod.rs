@@ -30,8 +30,6 @@ use crate::schedule::{Throttle, ThrottleMode};
 mod environment;
 mod file_hints;
 mod foreign;
-#[cfg(feature = "internals")]
-#[doc(hidden)]
 pub mod internals;
 mod names;
 mod rows;

@@ -79,13 +79,13 @@ fn write(
     what: &str,
 ) -> Endpoint {
     let mut file = File::open(endpoint, path, Mode::Create, hints(&[text])).unwrap();
-    assert_eq!(file.topology().nodes(), 4, "{what}");
+    assert_eq!(file.settings().topology.nodes(), 4, "{what}");
     let of_node = match text {
         text if text.contains("trib_driver=gpfs") => 2,
         text if text.contains("trib_driver=nfs") => 4,
         _ => 1,
     };
-    assert_eq!(file.aggregators().len(), 4 * of_node, "{what}");
+    assert_eq!(file.settings().aggregators.len(), 4 * of_node, "{what}");
     let report = file.write_all(&access.file, &access.layout, buffer).unwrap();
     let totals = case.totals();
     assert_eq!(report.path, engine::Path::Exchange, "{what}: {}", report.why());

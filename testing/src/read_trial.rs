@@ -56,7 +56,7 @@ fn one(
     let RecordedRank { storage, mut file } = RecordedRank::create(endpoint, path, hints);
     pattern().write(&mut file, 1).unwrap();
     read(&mut file, what).unwrap();
-    let culprit = file.aggregators()[victim % 3];
+    let culprit = file.settings().aggregators[victim % 3];
     if file.endpoint().rank() == culprit {
         storage.set(fault.0);
     }

@@ -139,7 +139,7 @@ pub fn write_and_check(endpoint: Endpoint, case: &Case, hints: &Hints, path: &Pa
     // What was sent from there has arrived.
     others.fill(BACKGROUND);
     // Rank 0 checks the file between two barriers.
-    if file.hints().write_behind == Some(0) {
+    if file.settings().hints.write_behind == Some(0) {
         meet(file.endpoint())
     } else {
         file.sync().unwrap()

@@ -121,8 +121,8 @@ pub fn run(
     let report = write(pattern, &mut file, 1).unwrap();
     assert!(report.rounds > 2, "{what}: {} rounds", report.rounds);
     let rank = file.endpoint().rank();
-    assert_eq!(file.aggregators().len(), 3, "{what}");
-    let culprit = file.aggregators()[victim % 3];
+    assert_eq!(file.settings().aggregators.len(), 3, "{what}");
+    let culprit = file.settings().aggregators[victim % 3];
     let (clean, _) = storage.take();
     let fault = (rank == culprit).then(|| middle(&clean));
     let endpoint = file.close().unwrap();
@@ -168,7 +168,7 @@ pub fn run(
 /// becomes that of another write; it must name the call. Collective.
 fn write(pattern: &Interleaved, file: &mut File, seed: u64) -> Result<CallReport, Error> {
     let report = pattern.write(file, seed)?;
-    let synced = if file.hints().write_behind == Some(0) { Ok(()) } else { file.sync() };
+    let synced = if file.settings().hints.write_behind == Some(0) { Ok(()) } else { file.sync() };
     synced.map(|()| report).map_err(|mut error| {
         if let Error::Io { operation, .. } = &mut error
             && matches!(operation, FileOperation::DeferredWrite(write) if write.call == "a collective write")

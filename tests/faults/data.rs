@@ -151,7 +151,7 @@ fn one_slow_aggregator() {
     on_threads("one_slow_aggregator", RANKS, |endpoint, directory| {
         let path = directory.join("file");
         let RecordedRank { storage, mut file } = RecordedRank::create(endpoint, &path, &trial_hints("", "lustre", ""));
-        let culprit = file.aggregators()[1];
+        let culprit = file.settings().aggregators[1];
         let rank = file.endpoint().rank();
         if rank == culprit {
             storage.set(Fault::Slow(Duration::from_millis(20)));
@@ -175,7 +175,7 @@ fn of_several_failures_the_lowest_rank_is_named() {
         for (name, kernels) in KERNELS.iter().copied() {
             let hints = trial_hints(kernels, "lustre", "");
             let RecordedRank { storage, mut file } = RecordedRank::create(endpoint, &directory.join("file"), &hints);
-            let (rank, aggregators) = (file.endpoint().rank(), file.aggregators().to_vec());
+            let (rank, aggregators) = (file.endpoint().rank(), file.settings().aggregators.to_vec());
             if rank == aggregators[2] {
                 storage.set(Fault::Write(0, libc::ENOSPC));
             } else if rank == aggregators[1] {
@@ -250,7 +250,7 @@ fn a_close_that_reports_what_writes_did_not() {
         let storage = Hostile::new(Fault::None);
         let path = directory.join("file");
         let mut file = File::open_on(endpoint, &path, Mode::Create, hints, Arc::new(storage.clone())).unwrap();
-        let culprit = file.aggregators()[1];
+        let culprit = file.settings().aggregators[1];
         if file.endpoint().rank() == culprit {
             storage.set(Fault::Close(libc::EDQUOT));
         }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tributary::drivers::hostile::{Fault, Hostile, PANIC};
-use tributary::engine::Direction;
+use tributary::engine::{Direction, binding};
 use tributary::fabric::threads;
 use tributary::{BufferLayout, Endpoint, Error, Extents, File, Hints, Mode};
 use tributary_testing::watchdog::Watchdog;
@@ -147,7 +147,11 @@ fn bad_arguments_of_one_rank() {
             seen.push(file.write_all(&access, &BufferLayout::Contiguous, &bytes[..short]).unwrap_err());
             seen.push(file.read_all(&access, &BufferLayout::Contiguous, &mut bytes[..short]).unwrap_err());
             if rank == 2 {
-                seen.push(file.refuse(Direction::Read, Error::argument("this rank", "refuses", "not to")));
+                seen.push(binding::refuse(
+                    &mut file,
+                    Direction::Read,
+                    Error::argument("this rank", "refuses", "not to"),
+                ));
             } else {
                 seen.push(file.read_all(&access, &BufferLayout::Contiguous, &mut bytes).unwrap_err());
             }

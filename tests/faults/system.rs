@@ -143,7 +143,7 @@ fn a_device_without_space() {
             for driver in DRIVERS {
                 let hints = trial_hints(kernels, driver, "");
                 let mut file = File::open(endpoint, "/dev/full", Mode::Create, hints).unwrap();
-                let lowest = file.aggregators()[0];
+                let lowest = file.settings().aggregators[0];
                 let outcome = Interleaved::full(RANKS, 24, 150).write(&mut file, 1);
                 let error = same_error(file.endpoint(), outcome, name);
                 let Error::Io { rank, class: IoClass::NoSpace, offset: Some(0), .. } = error else { panic!("{error}") };

@@ -73,7 +73,7 @@ fn a_file_size_limit_on_a_rank_that_writes_nothing() {
         let (rank, path) = (endpoint.rank(), directory().join("file"));
         for (name, kernels) in KERNELS.iter().copied() {
             let mut file = File::open(endpoint, &path, Mode::Create, trial_hints(kernels, "lustre", "")).unwrap();
-            let bystander = (0..RANKS).find(|rank| !file.aggregators().contains(rank)).unwrap();
+            let bystander = (0..RANKS).find(|rank| !file.settings().aggregators.contains(rank)).unwrap();
             if rank == bystander {
                 limit_files(Some(100));
             }

@@ -37,7 +37,7 @@ fn a_new_file_has_the_hinted_stripes_and_what_a_file_tells_wins() {
         ] {
             let hints = Hints::parse(hints).unwrap();
             let file = File::open(endpoint, folder.join(name), mode, hints).unwrap();
-            let Layout { unit: own_unit, factor: own_factor, .. } = file.layout();
+            let Layout { unit: own_unit, factor: own_factor, .. } = file.settings().layout;
             assert_eq!((own_unit, own_factor), (unit, factor), "{name}");
             endpoint = file.close().unwrap();
         }

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex};
 
 use rand::{RngExt, SeedableRng, rngs::SmallRng};
 use tributary::drivers::{FileControl, FileSystem, OpenStorage, Storage};
-use tributary::engine::Direction;
+use tributary::engine::{Direction, binding};
 use tributary::fabric::threads;
 use tributary::{BufferLayout, Endpoint, Error, Extent, Extents, File, Hints, Mode};
 use tributary_testing::watchdog::Watchdog;
@@ -301,7 +301,7 @@ fn nothing_is_left_behind() {
         let hints = Hints::parse("trib_write_behind=auto").unwrap();
         let files = Arc::new(client.clone());
         let file = File::open_on(Endpoint::new(transport), "cells", Mode::Create, hints, files).unwrap();
-        let said = (file.without_write_behind(), file.hints().write_behind);
+        let said = (file.settings().without_write_behind, file.settings().hints.write_behind);
         assert_eq!(said, (Some("the hosts cache the file independently"), Some(0)));
         file.close().unwrap();
     })
@@ -344,7 +344,7 @@ fn ranks_in_different_calls_find_out() {
             // A refusal knows its direction.
             let error = Error::argument("count", -1, "0 or more");
             let refused = match rank {
-                2 => file.refuse(Direction::Read, error.clone()),
+                2 => binding::refuse(&mut file, Direction::Read, error.clone()),
                 _ => file.read_all(&own, &BufferLayout::Contiguous, &mut bytes).unwrap_err(),
             };
             assert_eq!(refused, error.of_rank(2));

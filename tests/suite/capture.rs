@@ -5,7 +5,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use tributary::engine::{Capture, Direction};
+use tributary::engine::{Capture, Direction, binding};
 use tributary::fabric::threads;
 use tributary::{BufferLayout, Endpoint, Error, Extent, Extents, File, Hints, Mode};
 use tributary_testing::mounted::Mounted;
@@ -51,7 +51,7 @@ fn write_steps(path: &Path, hints: &Hints) {
         file.read_all(&first, &BufferLayout::Contiguous, &mut back)?;
         assert!(back.iter().all(|byte| *byte == rank as u8 + 1));
         if rank == 2 {
-            file.refuse(Direction::Write, Error::argument("step", "bad", "good"));
+            binding::refuse(&mut file, Direction::Write, Error::argument("step", "bad", "good"));
         } else {
             assert!(file.write_all(&Extents::empty(), &BufferLayout::Contiguous, &[]).is_err());
         }

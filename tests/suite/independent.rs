@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use tributary::drivers::hostile::{Fault, Hostile, PANIC};
 use tributary::engine::Direction;
+use tributary::engine::binding::{self, Asked};
 use tributary::error::About;
 use tributary::error::{FileOperation, IoClass};
 use tributary::{BufferLayout, Error, Extents, File, Hints, Mode};
@@ -209,13 +210,14 @@ fn a_refusal_that_is_tested() {
         let pattern = Interleaved::full(RANKS, 24, 40);
         let (extents, buffer) = pattern.part(rank, 1);
         let told = Error::argument("count", -1, "0 or more");
-        let mut operation = match rank {
-            2 => file.start_refuse(Direction::Write, told.clone()),
-            _ => file.start_write_all(&extents, &LAYOUT, &buffer),
+        let asked = match rank {
+            2 => Asked::refusal(Direction::Write, told.clone()),
+            _ => Asked::write(&extents, &LAYOUT, (&buffer).into()),
         };
+        let mut operation = binding::start(&mut file, asked);
         let outcome = std::iter::repeat_with(|| operation.test()).find_map(|outcome| outcome);
         drop(operation);
-        assert_eq!(outcome, Some(Err(told.of_rank(2))));
+        assert_eq!(outcome.unwrap().err(), Some(told.of_rank(2)));
         pattern.write(&mut file, 1).unwrap();
         file.close().unwrap();
     });

@@ -27,8 +27,8 @@ const FOLDERS: &[Folder] = &[
     (
         "src/engine",
         "crate::engine::",
-        "direction policy storage watchdog facts lists two_layer metadata roles record capture shared setup plan data \
-            staging handle observers file agreement ways call api",
+        "policy storage watchdog facts lists two_layer metadata roles record capture shared setup plan data \
+            staging handle observers agreement ways file",
         &[(
             "policy",
             "facts",

@@ -4,6 +4,7 @@
 
 use tributary::engine::CallForm::{Blocking, NonBlocking, Split};
 use tributary::engine::Direction::Read;
+use tributary::engine::binding;
 use tributary::{BufferLayout, Endpoint, Error, Extents, File, Hints, Mode};
 use tributary_testing::watchdog::on_threads;
 
@@ -24,7 +25,7 @@ const OTHERS: [Other; 6] = [
         let mut bytes = vec![0; own.bytes() as usize];
         file.read_all(own, &LAYOUT, &mut bytes).map(drop)
     }),
-    ("a collective read", |file, _| Err(file.refuse(Read, Error::argument("count", -1, "0 or more")))),
+    ("a collective read", |file, _| Err(binding::refuse(file, Read, Error::argument("count", -1, "0 or more")))),
     ("a sync", |file, _| file.sync()),
     ("a change of the size", |file, _| file.set_len(5)),
     ("a count of the fan-in", |file, _| file.fan_in().map(drop)),
@@ -75,10 +76,10 @@ fn a_rank_in_another_call_is_an_error_on_all_ranks_and_the_file_stays_usable() {
                     assert!(back.iter().all(|byte| *byte == number as u8), "{what}");
                 }
             }
-            file.call_them("MPI_File_write_all");
+            binding::call_them(&mut file, "MPI_File_write_all");
             let outcome = match rank {
                 1 => {
-                    file.call_them("MPI_File_read_all");
+                    binding::call_them(&mut file, "MPI_File_read_all");
                     file.read_all(&Extents::empty(), &LAYOUT, &mut []).map(drop)
                 }
                 _ => write(&mut file, &Extents::empty(), 1),
@@ -148,7 +149,7 @@ fn calls_of_different_forms_are_an_error_on_all_ranks() {
                 let own = strided(rank, ranks, len, count);
                 for (one, other) in [(Blocking, NonBlocking), (NonBlocking, Split), (Split, Blocking)] {
                     let form = if rank == 1 { one } else { other };
-                    file.call_as(if rank == 1 { "one" } else { "other" }, form);
+                    binding::call_as(&mut file, if rank == 1 { "one" } else { "other" }, form);
                     let error = write(&mut file, &own, 1).unwrap_err();
                     let Error::CallsDiffer { calls, .. } = &error else { panic!("{hints}: {error}") };
                     let others = if ranks == 2 { "rank 0 was in other" } else { "ranks 0 and 2 were in other" };
@@ -157,7 +158,7 @@ fn calls_of_different_forms_are_an_error_on_all_ranks() {
                         format!("rank 1 is in one; {others}, which failed"),
                         "{hints}"
                     );
-                    file.call_as("the same", other);
+                    binding::call_as(&mut file, "the same", other);
                     write(&mut file, &own, 1).unwrap();
                 }
             }

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use tributary::engine::{Direction, Operation};
+use tributary::engine::{Direction, Operation, binding};
 use tributary::{BufferLayout, CallReport, Error, Extents, File, Hints, Mode};
 use tributary_testing::interleaved::Interleaved;
 use tributary_testing::settings::{DRIVERS, KERNELS, hints};
@@ -154,7 +154,7 @@ fn a_thousand_and_twenty_four_ranks() {
             let start = Instant::now();
             let report = pattern.write(&mut file, 1).unwrap();
             let time = start.elapsed();
-            assert_eq!((file.topology().nodes(), file.aggregators().len()), (16, 16));
+            assert_eq!((file.settings().topology.nodes(), file.settings().aggregators.len()), (16, 16));
             file.close().unwrap();
             if rank == 0 {
                 assert_eq!(report.bytes_written, pattern.bytes());
@@ -180,7 +180,11 @@ fn a_refused_call_fails_on_every_rank_and_the_next_one_goes_well() {
             let told = refused(first).of_rank(first);
             for reads in [false, true] {
                 let error = match (refusing.contains(&rank), reads) {
-                    (true, _) => file.refuse(if reads { Direction::Read } else { Direction::Write }, refused(rank)),
+                    (true, _) => binding::refuse(
+                        &mut file,
+                        if reads { Direction::Read } else { Direction::Write },
+                        refused(rank),
+                    ),
                     (false, false) => file.write_all(&own, &BufferLayout::Contiguous, &buffer).unwrap_err(),
                     (false, true) => file.read_all(&own, &BufferLayout::Contiguous, &mut buffer).unwrap_err(),
                 };

@@ -21,7 +21,7 @@ fn through_the_exchange(size: u64, hints: &str) {
         let endpoint = Endpoint::new(transport);
         let mine = endpoint.rank() == 1;
         let mut file = File::open_on(endpoint, &path, Mode::Update, hints.clone(), Arc::new(storage.clone())).unwrap();
-        assert_eq!(file.aggregators(), [0]);
+        assert_eq!(file.settings().aggregators, [0]);
         let len = if mine { size } else { 0 };
         let extents = Extents::contiguous(START, len).unwrap();
         let report = file.write_all(&extents, &repeated(len), &periods[START as usize..]).unwrap();

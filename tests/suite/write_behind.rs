@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tributary::drivers::hostile::{Fault, Hostile, PANIC};
-use tributary::engine::Direction;
+use tributary::engine::{Direction, binding};
 use tributary::error::IoClass;
 use tributary::{BufferLayout, Error, Extents, File, Hints, Mode, Result};
 use tributary_testing::interleaved::Interleaved;
@@ -50,7 +50,7 @@ fn a_call_returns_before_its_bytes_are_written() {
             let (path, rank) = (directory.join(format!("{number}")), endpoint.rank());
             let (hints, storage) = (hints(way, "trib_write_behind=64M; cb_buffer_size=64k"), Hostile::new(Fault::None));
             let mut file = File::open_on(endpoint, path, Mode::Create, hints, Arc::new(storage.clone())).unwrap();
-            assert_eq!(file.without_write_behind(), None);
+            assert_eq!(file.settings().without_write_behind, None);
             let pattern = Interleaved::full(RANKS, 1000, 150);
             storage.set(Fault::Slow(Duration::from_millis(200)));
             pattern.write(&mut file, 1).unwrap();
@@ -304,7 +304,7 @@ fn the_next_call_returns_the_error() {
                 let hints = hints(way, "trib_write_behind=1M; cb_buffer_size=4k");
                 let storage = Hostile::new(Fault::None);
                 let mut file = File::open_on(endpoint, path, Mode::Create, hints, Arc::new(storage.clone())).unwrap();
-                file.call_them("MPI_File_write_all");
+                binding::call_them(&mut file, "MPI_File_write_all");
                 // In an exchange, rank 2 is an aggregator.
                 fail_later(&mut file, &storage, number > 0 || rank == 2);
                 let outcome = call(&mut file);
@@ -355,7 +355,7 @@ fn the_close_returns_the_error() {
             let (hints, storage) = (hints(way, "trib_write_behind=1M; cb_buffer_size=4k"), Hostile::new(Fault::None));
             let (path, fails) = (directory.join("file"), number > 0 || endpoint.rank() == 2);
             let mut file = File::open_on(endpoint, path, Mode::Create, hints, Arc::new(storage.clone())).unwrap();
-            file.call_them("MPI_File_write_all");
+            binding::call_them(&mut file, "MPI_File_write_all");
             fail_later(&mut file, &storage, fails);
             file.close().map(drop).unwrap_err()
         });
@@ -371,10 +371,10 @@ fn another_error_displaces_none() {
         let (hints, storage) = (hints(WAYS[0], "trib_write_behind=1M; cb_buffer_size=4k"), Hostile::new(Fault::None));
         let (path, rank) = (directory.join("file"), endpoint.rank());
         let mut file = File::open_on(endpoint, path, Mode::Create, hints, Arc::new(storage.clone())).unwrap();
-        file.call_them("MPI_File_write_all");
+        binding::call_them(&mut file, "MPI_File_write_all");
         fail_later(&mut file, &storage, rank == 2);
         let outcome = match rank {
-            0 => Err(file.refuse(Direction::Write, Error::argument("count", -1, "0 or more"))),
+            0 => Err(binding::refuse(&mut file, Direction::Write, Error::argument("count", -1, "0 or more"))),
             _ => write(&mut file),
         };
         assert!(matches!(same_error(file.endpoint(), outcome, "a bad argument"), Error::Argument { .. }));
@@ -394,7 +394,7 @@ fn a_call_waits_at_the_budget() {
             let storage = Hostile::new(Fault::Slow(Duration::from_millis(3)));
             let (hints, path) = (hints("", &format!("trib_write_behind={given}")), directory.join("file"));
             let mut file = File::open_on(endpoint, path, Mode::Create, hints, Arc::new(storage.clone())).unwrap();
-            assert_eq!(file.hints().write_behind, Some(budget));
+            assert_eq!(file.settings().hints.write_behind, Some(budget));
             let bytes = vec![7; 6_000_000];
             file.write_all(&Extents::contiguous(0, 6_000_000).unwrap(), &LAYOUT, &bytes).unwrap();
             let written: u64 = storage.take().0.iter().map(|range| range.end - range.start).sum();
@@ -414,8 +414,8 @@ fn files_without_write_behind_say_why() {
         let path = &directory.join("file");
         let asked = hints(WAYS[0], "trib_write_behind=auto");
         let check = |file: File, why: Option<&str>| {
-            let is_off = file.hints().write_behind == Some(0);
-            assert_eq!((file.without_write_behind(), is_off), (why, why.is_some()));
+            let is_off = file.settings().hints.write_behind == Some(0);
+            assert_eq!((file.settings().without_write_behind, is_off), (why, why.is_some()));
             file.close().unwrap()
         };
         let announced = Hints { announce_writes: true, ..asked.clone() };

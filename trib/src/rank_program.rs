@@ -216,7 +216,7 @@ struct Shown {
 
 impl Shown {
     fn from_file(file: &File) -> Self {
-        Self { nodes: file.topology().nodes(), driver: file.driver() }
+        Self { nodes: file.settings().topology.nodes(), driver: file.settings().driver }
     }
 
     fn with(self, done: Done) -> RunOutcome {

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::pin::pin;
 
 use tributary::collectives::agree;
+use tributary::engine::binding::{self, Moved};
 use tributary::fabric::mpi::MPI_Comm;
 use tributary::hints::{Environment, FileHints};
 use tributary::{CallReport, Error, File, Mode, Result};
@@ -16,7 +17,7 @@ use tributary_bindings::opening::endpoint_on;
 use tributary_bindings::prefix::without_prefix;
 
 use super::hints::HintTable;
-use super::running::{Busy, Moved};
+use super::running::Busy;
 use super::status::{guarded, trib_status};
 
 /// Mode in which a file is opened.
@@ -75,7 +76,7 @@ pub(super) unsafe fn opened<'a>(file: *mut trib_file) -> Result<&'a mut trib_fil
 unsafe fn engine_for<'a>(file: *mut trib_file, function: &'static str) -> Result<&'a mut File> {
     // SAFETY: the caller's promise.
     let engine = unsafe { opened(file)? }.busy.file()?;
-    engine.call_them(function);
+    binding::call_them(engine, function);
     Ok(engine)
 }
 
@@ -169,7 +170,7 @@ unsafe fn open(comm: MPI_Comm, arguments: impl FnOnce() -> Result<(PathBuf, Mode
     let mut file = File::open(endpoint, &path, mode, asked.hints().clone())?;
     let unused =
         asked.unused().iter().cloned().chain(asked.without_effect(|key| not_of_the_file(&file, key))).collect();
-    file.describe_hints(&asked, unused);
+    binding::describe_hints(&mut file, &asked, unused);
     let hints = HintTable::from_file(&file);
     Ok(trib_file { busy: Busy::new(file), path, mode, hints, calls: 0, last: None })
 }
@@ -210,7 +211,7 @@ pub unsafe extern "C-unwind" fn trib_set_size(file: *mut trib_file, size: i64) -
     guarded(|| unsafe {
         let file = engine_for(file, "trib_set_size")?;
         let checked = u64::try_from(size).map_err(|_| Error::argument("size", size, "0 or more"));
-        file.set_len_after(checked)
+        binding::set_len_after(file, checked)
     })
 }
 

@@ -53,8 +53,8 @@ unsafe fn alone(
         let len = usize::try_from(length).map_err(|_| Error::argument("length", length, "0 or more"))?;
         let memory = checked(buffer.cast(), len)?;
         let moved = match direction {
-            Direction::Write => file.write_at_from(at, Source::from_raw_parts(memory, len))?,
-            Direction::Read => file.read_at_into(at, Sink::from_raw_parts(memory, len))?,
+            Direction::Write => file.write_at(at, Source::from_raw_parts(memory, len))?,
+            Direction::Read => file.read_at(at, Sink::from_raw_parts(memory, len))?,
         };
         put(bytes, moved as i64);
     }

@@ -2,17 +2,10 @@
 
 use std::ptr::NonNull;
 
+use tributary::engine::binding::{self, Asked, Moved};
 use tributary::engine::{Direction, Operation};
-use tributary::{CallReport, Error, File, ReadReport, Result};
+use tributary::{Error, File, Result};
 use tributary_bindings::access::Access;
-
-/// The result of a call on this rank.
-pub struct Moved {
-    /// Number of this rank's bytes that were written, or that were read before the end of the file.
-    pub bytes: u64,
-    /// The report of the call.
-    pub report: CallReport,
-}
 
 /// A boxed value: it keeps its address when its owner moves, so another field of the owner can borrow it.
 struct Fixed<T>(NonNull<T>);
@@ -36,15 +29,9 @@ impl<T> Drop for Fixed<T> {
     }
 }
 
-enum Started {
-    Write(Operation<'static, CallReport>, u64),
-    Read(Operation<'static, ReadReport>),
-    Refusal(Operation<'static, CallReport>),
-}
-
 /// An operation in flight, and the values that it borrows besides the file. The operation is dropped first.
 struct RunningOperation {
-    operation: Started,
+    operation: Operation<'static, Moved>,
     _access: Option<Fixed<Access>>,
 }
 
@@ -91,30 +78,22 @@ impl Busy {
     /// The memory that the layout lists must be valid for reads (in a write), or for writes and otherwise untouched
     /// (in a read), until the operation has ended or `self` is dropped.
     pub unsafe fn start(&mut self, function: &'static str, direction: Direction, access: Result<Access>) -> Result<()> {
-        self.file()?.call_them(function);
+        binding::call_them(self.file()?, function);
         // SAFETY: the file stays where it is until `self` is gone. The operation goes before it (the order of the
         // fields, and `into_file`), and until it goes `file` gives the file to nobody.
         let file: &'static mut File = unsafe { &mut *self.file.0.as_ptr() };
-        let (operation, access) = match access {
-            Err(error) => (Started::Refusal(file.start_refuse(direction, error)), None),
+        let (asked, access) = match access {
+            Err(error) => (Asked::refusal(direction, error), None),
             Ok(access) => {
                 let access = Fixed::new(access);
                 // SAFETY: it stays where it is until `RunningOperation` is gone, whose first field is the operation; nobody else
                 // looks at it.
                 let lent: &'static Access = unsafe { &*access.0.as_ptr() };
-                let (extents, layout) = (&lent.file, &lent.layout);
-                let started = match direction {
-                    Direction::Write => {
-                        // SAFETY: the caller's promise.
-                        let source = unsafe { lent.source() };
-                        Started::Write(file.start_write_all(extents, layout, source), lent.bytes())
-                    }
-                    // SAFETY: the caller's promise.
-                    Direction::Read => Started::Read(file.start_read_all(extents, layout, unsafe { lent.sink() })),
-                };
-                (started, Some(access))
+                // SAFETY: the caller's promise.
+                (unsafe { lent.asked(direction) }, Some(access))
             }
         };
+        let operation = binding::start(file, asked);
         self.running = Some(RunningOperation { operation, _access: access });
         Ok(())
     }
@@ -125,11 +104,7 @@ impl Busy {
     /// No operation is in flight.
     pub fn test(&mut self) -> Result<Option<Result<Moved>>> {
         let running = self.running.as_mut().ok_or_else(nothing)?;
-        let outcome = match &mut running.operation {
-            Started::Write(operation, bytes) => operation.test().map(|outcome| written(outcome, *bytes)),
-            Started::Read(operation) => operation.test().map(read),
-            Started::Refusal(operation) => operation.test().map(|outcome| written(outcome, 0)),
-        };
+        let outcome = running.operation.test();
         if outcome.is_some() {
             self.running = None;
         }
@@ -143,22 +118,10 @@ impl Busy {
     pub fn wait(&mut self) -> Result<Moved> {
         // Drops what the operation borrowed.
         let RunningOperation { operation, _access } = self.running.take().ok_or_else(nothing)?;
-        match operation {
-            Started::Write(operation, bytes) => written(operation.wait(), bytes),
-            Started::Read(operation) => read(operation.wait()),
-            Started::Refusal(operation) => written(operation.wait(), 0),
-        }
+        operation.wait()
     }
 }
 
 fn nothing() -> Error {
     Error::state("no operation is in flight on the file; call a trib_start_ function before trib_test and trib_wait")
-}
-
-fn written(outcome: Result<CallReport>, bytes: u64) -> Result<Moved> {
-    outcome.map(|report| Moved { bytes, report })
-}
-
-fn read(outcome: Result<ReadReport>) -> Result<Moved> {
-    outcome.map(|ReadReport { bytes, call }| Moved { bytes, report: call })
 }

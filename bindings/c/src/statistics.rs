@@ -160,10 +160,10 @@ pub unsafe extern "C-unwind" fn trib_report_json(
         let engine = busy.file()?;
         let report = StatisticsReport {
             file: path.display().to_string(),
-            driver: engine.driver().to_string(),
-            ranks: engine.topology().ranks(),
-            nodes: engine.topology().nodes(),
-            aggregators: engine.aggregators(),
+            driver: engine.settings().driver.to_string(),
+            ranks: engine.settings().topology.ranks(),
+            nodes: engine.settings().topology.nodes(),
+            aggregators: engine.settings().aggregators,
             calls: *calls,
             last_call: last.as_ref(),
         };

@@ -3,8 +3,9 @@
 use std::path::Path;
 
 use tributary::engine::Direction;
+use tributary::engine::binding::Asked;
 use tributary::error::{FileOperation, IoCause, IoClass};
-use tributary::{BufferLayout, CallReport, Error, Extents, File, Result, Sink, Source};
+use tributary::{BufferLayout, Error, Extents, File, Sink, Source};
 
 /// This rank's access in one call: extents of the file, and the memory with its layout.
 #[derive(Debug)]
@@ -45,32 +46,17 @@ impl Access {
         unsafe { Sink::from_raw_parts(self.memory, self.span) }
     }
 
-    /// Moves the bytes and returns their number; a read counts only bytes before the end of the file. `note` gets the
-    /// report. After a write the bytes are in the file. Collective.
-    ///
-    /// # Errors
-    /// The errors of the engine, the same on all ranks.
+    /// Asks the engine to move the bytes.
     ///
     /// # Safety
-    /// The requirements of [`Access::source`] for a write, and of [`Access::sink`] for a read, until this returns.
-    pub unsafe fn transfer(
-        &self,
-        direction: Direction,
-        file: &mut File,
-        note: impl FnOnce(&CallReport),
-    ) -> Result<u64> {
+    /// The requirements of [`Access::source`] for a write, and of [`Access::sink`] for a read, during the lifetime of the
+    /// result.
+    pub unsafe fn asked(&self, direction: Direction) -> Asked<'_> {
         match direction {
-            Direction::Write => {
                 // SAFETY: the caller's promise.
-                note(&file.write_all(&self.file, &self.layout, unsafe { self.source() })?);
-                Ok(self.bytes())
-            }
-            Direction::Read => {
-                // SAFETY: the caller's promise.
-                let read = file.read_all(&self.file, &self.layout, unsafe { self.sink() })?;
-                note(&read.call);
-                Ok(read.bytes)
-            }
+            Direction::Write => Asked::write(&self.file, &self.layout, unsafe { self.source() }),
+            // SAFETY: likewise.
+            Direction::Read => Asked::read(&self.file, &self.layout, unsafe { self.sink() }),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use tributary::engine::alone;
+use tributary::engine::binding::alone;
 use tributary::{Error, Result};
 
 /// Runs the body of a function. A panic becomes an internal error that the other ranks cannot know of: it ends the

@@ -1,21 +1,21 @@
 //! Collects the hints of an open file, with the values that the library found or chose.
 
-use tributary::File;
 use tributary::hints::{FileHints, Switch};
+use tributary::{File, Settings};
 
 /// Returns the keys and values in force, in the order of the documentation. A hint that leaves a choice has the value
 /// that was found or chosen; a hint about stripes only if `tells_stripes` returns true for its key.
 pub fn in_force(file: &File, tells_stripes: impl Fn(&str) -> bool) -> Vec<(&'static str, String)> {
-    let layout = file.layout();
+    let Settings { hints, driver, layout, window, aggregators, .. } = file.settings();
     let chosen = |key: &str| match key {
-        "cb_nodes" => Some(file.aggregators().len().to_string()),
-        "cb_buffer_size" => Some(file.window().to_string()),
-        "trib_driver" => Some(file.driver().to_string()),
+        "cb_nodes" => Some(aggregators.len().to_string()),
+        "cb_buffer_size" => Some(window.to_string()),
+        "trib_driver" => Some(driver.to_string()),
         "striping_unit" if tells_stripes(key) => Some(layout.unit.to_string()),
         "striping_factor" if layout.factor > 0 && tells_stripes(key) => Some(layout.factor.to_string()),
         _ => None,
     };
-    file.hints().table().into_iter().map(|row| (row.key, chosen(row.key).unwrap_or(row.value))).collect()
+    hints.table().into_iter().map(|row| (row.key, chosen(row.key).unwrap_or(row.value))).collect()
 }
 
 /// Returns the reason why a hint that was set has no effect on the file: the file has other stripes, because it
@@ -23,18 +23,18 @@ pub fn in_force(file: &File, tells_stripes: impl Fn(&str) -> bool) -> Vec<(&'sta
 /// could not wait for bytes that are left behind. None if
 /// the hint has an effect, and for all other hints.
 pub fn not_of_the_file(file: &File, key: &str) -> Option<String> {
-    let (hints, layout) = (file.hints(), file.layout());
+    let Settings { hints, driver, layout, without_write_behind, .. } = file.settings();
     match key {
-        "trib_write_behind" => file.without_write_behind().map(String::from),
+        "trib_write_behind" => without_write_behind.map(String::from),
         "direct_write" if hints.direct_write == Switch::Enable && layout.direct_from.is_none() => {
             let why =
                 "the file is read only, its file system has no direct writes, or trib_announce_writes excludes them";
             Some(why.to_string())
         }
-        "striping_factor" | "start_iodevice" | "overstriping_ratio" if !file.driver().is_striped() => {
-            Some(format!("the driver {} has no stripes over servers", file.driver()))
+        "striping_factor" | "start_iodevice" | "overstriping_ratio" if !driver.is_striped() => {
+            Some(format!("the driver {driver} has no stripes over servers"))
         }
-        _ if !file.driver().is_striped() => None,
+        _ if !driver.is_striped() => None,
         "striping_unit" if hints.striping_unit.is_some_and(|unit| unit != layout.unit) => {
             Some(format!("the file has stripes of {} bytes", layout.unit))
         }

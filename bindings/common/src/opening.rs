@@ -2,7 +2,7 @@
 //! all.
 
 use tributary::collectives::broadcast;
-use tributary::engine::alone;
+use tributary::engine::binding::alone;
 use tributary::fabric::mpi::{MPI_Comm, MpiEndpoint, objection};
 use tributary::wire::{self, Wire};
 use tributary::{Endpoint, Error, Result};

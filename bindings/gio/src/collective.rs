@@ -2,7 +2,8 @@
 
 use std::ffi::c_void;
 
-use tributary::engine::{Direction, Path};
+use tributary::engine::Direction;
+use tributary::engine::binding::{self, Moved};
 use tributary::{Error, Result};
 use tributary_bindings::access::{Access, only_read};
 
@@ -24,13 +25,12 @@ impl GioFile {
     unsafe fn transfer_all(&mut self, direction: Direction, access: Result<Access>) -> Result<u64> {
         let access = match access.and_then(|access| self.may(direction).map(|()| access)) {
             Ok(access) => access,
-            Err(error) => return Err(self.file.refuse(direction, error)),
+            Err(error) => return Err(binding::refuse(&mut self.file, direction, error)),
         };
-        let mut path = Path::Nothing;
         // SAFETY: the caller's promise.
-        let bytes = unsafe { access.transfer(direction, &mut self.file, |report| path = report.path)? };
+        let Moved { bytes, report } = binding::transfer(&mut self.file, unsafe { access.asked(direction) })?;
         if direction == Direction::Write {
-            self.wrote(path, bytes);
+            self.wrote(report.path, bytes);
         }
         Ok(bytes)
     }

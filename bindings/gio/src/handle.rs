@@ -4,7 +4,7 @@ use std::ffi::c_int;
 use std::path::PathBuf;
 use std::pin::pin;
 
-use tributary::engine::{Path, wait_for_writes};
+use tributary::engine::{Path, binding, wait_for_writes};
 use tributary::error::FileOperation;
 use tributary::fabric::mpi::MpiEndpoint;
 use tributary::{Endpoint, Error, File, Hints, Result};
@@ -47,7 +47,7 @@ impl GioFile {
 
     /// Returns the number of ranks that opened the file together.
     pub fn ranks(&self) -> usize {
-        self.file.topology().ranks()
+        self.file.settings().topology.ranks()
     }
 
     /// Returns the file that this rank has opened alone; opens it in the first call.
@@ -60,7 +60,7 @@ impl GioFile {
             return Ok(&mut self.file);
         }
         if self.alone.is_none() {
-            let hints: Hints = hints::alone(self.file.hints());
+            let hints: Hints = hints::alone(self.file.settings().hints);
             // SAFETY: MPI_COMM_SELF, while MPI is initialised, as it is while a file is open; closed with that file.
             let endpoint = unsafe { MpiEndpoint::from_raw(handles().comm_self)? };
             let opened = File::open(Endpoint::new(Box::new(endpoint)), &self.path, self.access.mode_again(), hints)?;
@@ -92,8 +92,8 @@ impl GioFile {
             // Ranks may have written large pieces before little data went to rank 0.
             Path::Root => rank == 0 || own > 0,
             Path::Exchange => {
-                let topology = self.file.topology();
-                self.file.aggregators().contains(&rank) || topology.rank_at(topology.node_of(rank), 0) == rank
+                let topology = self.file.settings().topology;
+                self.file.settings().aggregators.contains(&rank) || topology.rank_at(topology.node_of(rank), 0) == rank
             }
         };
         self.unsynced |= wrote;
@@ -105,9 +105,9 @@ impl GioFile {
     /// An error that the file system reports on any rank is the result on every rank.
     pub fn close(mut self) -> Result<()> {
         let alone = self.alone.take().map_or(Ok(()), |file| file.close().map(drop));
-        self.file.call_them("GIO_close");
+        binding::call_them(&mut self.file, "GIO_close");
         let waiting = self.file.endpoint().waiting().clone();
-        waiting.wait(pin!(self.file.close_after(alone))).map(drop)
+        waiting.wait(pin!(binding::close_after(self.file, alone))).map(drop)
     }
 }
 
@@ -131,7 +131,7 @@ pub unsafe fn opened<'a>(handle: *mut GioFile, function: &'static str) -> Result
     OPEN.check(handle.addr())?;
     // SAFETY: from `add`, and not taken back; the caller's promise.
     let file = unsafe { &mut *handle };
-    file.file.call_them(function);
+    binding::call_them(&mut file.file, function);
     Ok(file)
 }
 

@@ -85,7 +85,7 @@ pub fn effective(file: &File, given: &[(String, String)]) -> Vec<(String, String
         Some(entry) => entry.1 = value,
         None => all.push((key.to_string(), value)),
     };
-    let is_striped = file.driver().is_striped();
+    let is_striped = file.settings().driver.is_striped();
     for (key, value) in in_force(file, |key| is_striped || key == "striping_unit") {
         if value == "auto" {
             continue;
@@ -95,8 +95,8 @@ pub fn effective(file: &File, given: &[(String, String)]) -> Vec<(String, String
         }
         tell(key, value);
     }
-    let aggregators: Vec<_> = file.aggregators().iter().map(ToString::to_string).collect();
-    tell("file_system_type", if file.driver() == DriverName::Lustre { "LUSTRE:" } else { "UFS:" }.to_string());
+    let aggregators: Vec<_> = file.settings().aggregators.iter().map(ToString::to_string).collect();
+    tell("file_system_type", if file.settings().driver == DriverName::Lustre { "LUSTRE:" } else { "UFS:" }.to_string());
     tell("cb_node_list", shortened(&aggregators));
     all
 }

@@ -7,7 +7,7 @@
 use std::ffi::c_void;
 
 use tributary::access::walk::pieces;
-use tributary::engine::Direction;
+use tributary::engine::{Direction, binding};
 use tributary::{BufferLayout, Result, Sink, Source};
 use tributary_bindings::access::Access;
 
@@ -47,16 +47,17 @@ impl GioFile {
         if !has_few_pieces(access) {
             self.wait_for_writes()?;
             // SAFETY: the caller's promise.
-            return unsafe { access.transfer(direction, self.alone()?, |_| ()) };
+            let asked = unsafe { access.asked(direction) };
+            return Ok(binding::transfer(self.alone()?, asked)?.bytes);
         }
         let mut bytes = 0;
         for piece in pieces(&access.file, &access.layout) {
             let (at, len) = (access.memory.wrapping_add(piece.memory as usize), piece.len as usize);
             bytes += match direction {
                 // SAFETY: the caller's promise, of this piece.
-                Direction::Write => unsafe { self.file.write_at_from(piece.offset, Source::from_raw_parts(at, len))? },
+                Direction::Write => unsafe { self.file.write_at(piece.offset, Source::from_raw_parts(at, len))? },
                 // SAFETY: likewise.
-                Direction::Read => unsafe { self.file.read_at_into(piece.offset, Sink::from_raw_parts(at, len))? },
+                Direction::Read => unsafe { self.file.read_at(piece.offset, Sink::from_raw_parts(at, len))? },
             };
         }
         Ok(bytes)

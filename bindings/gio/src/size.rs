@@ -2,7 +2,7 @@
 
 use std::ffi::c_int;
 
-use tributary::engine::Direction;
+use tributary::engine::{Direction, binding};
 use tributary::error::FileOperation;
 use tributary::{Error, Result};
 
@@ -28,7 +28,7 @@ pub unsafe extern "C-unwind" fn GIO_set_size(fh: *mut GioFile, size: MPI_Offset)
         let checked = u64::try_from(size).map_err(|_| Error::argument("size", size, "0 or more"));
         let checked = checked.and_then(|size| file.may(Direction::Write).map(|()| size));
         file.unsynced |= checked.is_ok();
-        file.file.set_len_after(checked)
+        binding::set_len_after(&mut file.file, checked)
     })
 }
 
@@ -47,7 +47,7 @@ pub unsafe extern "C-unwind" fn GIO_get_size(fh: *mut GioFile, size: *mut MPI_Of
 impl GioFile {
     /// Syncs this rank's descriptor. The operating system syncs all data of the file on this node, whichever descriptor wrote it.
     fn sync(&mut self) -> Result<()> {
-        self.file.write_left_bytes()?;
+        binding::write_left_bytes(&mut self.file)?;
         if !self.unsynced {
             return Ok(());
         }

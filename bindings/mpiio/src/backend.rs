@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use tributary::collectives::{agree, allreduce};
-use tributary::engine::{Direction, WritersBeside};
+use tributary::engine::{Direction, WritersBeside, binding};
 use tributary::fabric::Waiting;
 use tributary::fabric::shared::CallBoard;
 use tributary::schedule::ReduceOp;
@@ -123,8 +123,8 @@ impl Backend {
     /// The same on all ranks: ranks are in different calls, or an error of earlier writes. Or an error of MPI.
     pub async fn wait_for_all(&mut self, function: &'static InterposedFunction) -> Result<(), Error> {
         let Runner::Engine(engine) = &mut self.runner else { return Ok(()) };
-        engine.call_them(function.full_name());
-        engine.wait_for_all().await
+        binding::call_them(engine, function.full_name());
+        binding::wait_for_all(engine).await
     }
 
     /// Moves the bytes of a collective call without the engine, if the file has a single rank, the engine has not opened it
@@ -226,10 +226,13 @@ impl Backend {
             Runner::NotOpened(_) | Runner::InUse(_) => Err("the library has not opened the file yet".to_string()),
             Runner::Engine(file) => {
                 file.set_sole_writer(is_sole_writer(self.seat.as_ref()));
-                file.set_writers_beside(WritersBeside {
+                binding::set_writers_beside(
+                    file,
+                    WritersBeside {
                     all_are_here: std::mem::take(&mut self.is_just_opened),
                     have_sieved: sieving::is_wanted(),
-                });
+                    },
+                );
                 Ok(file)
             }
         }
@@ -237,7 +240,7 @@ impl Backend {
 
     /// Makes or ends this rank's promise to the others, after a call of the engine.
     pub fn promise(&mut self) {
-        let is_due = matches!(&self.runner, Runner::Engine(file) if file.lets_ranks_write_early());
+        let is_due = matches!(&self.runner, Runner::Engine(file) if binding::lets_ranks_write_early(file));
         self.promise = is_due.then(|| self.promise.take().unwrap_or_else(Promise::new));
     }
 
@@ -265,7 +268,7 @@ impl Backend {
     pub fn stall_terms(&mut self) -> Option<(usize, usize)> {
         match &mut self.runner {
             Runner::NotOpened(unopened) => Some(unopened.stall_terms()),
-            Runner::Engine(file) => Some((file.endpoint().rank(), file.hints().stall_timeout)),
+            Runner::Engine(file) => Some((file.endpoint().rank(), file.settings().hints.stall_timeout)),
             Runner::Mpi(_) | Runner::InUse(_) => None,
         }
     }
@@ -275,7 +278,7 @@ impl Backend {
     pub fn needs_no_messages(&self) -> bool {
         match &self.runner {
             Runner::NotOpened(unopened) => unopened.shares_memory(),
-            Runner::Engine(file) => file.shares_memory(),
+            Runner::Engine(file) => file.settings().shares_memory,
             Runner::Mpi(_) | Runner::InUse(_) => false,
         }
     }
@@ -306,7 +309,7 @@ impl Backend {
                 self.effective = None;
             }
             Runner::Engine(file) if self.is_first => {
-                self.wanted = (asked != file.hints()).then(|| Box::new(asked.clone()));
+                self.wanted = (asked != file.settings().hints).then(|| Box::new(asked.clone()));
             }
             Runner::NotOpened(_) | Runner::Engine(_) | Runner::Mpi(_) | Runner::InUse(_) => {}
         }
@@ -337,7 +340,7 @@ impl Backend {
         let mut closed = Ok(());
         match std::mem::replace(&mut self.runner, Runner::Mpi("the library did not open the file again".to_string())) {
             Runner::Engine(file) => {
-                self.runner = match file.close_async().await {
+                self.runner = match binding::close_after(*file, Ok(())).await {
                     Ok(endpoint) => open(endpoint, &self.path, self.amode, hints).await,
                     Err(error) => {
                         let why = error.to_string();
@@ -363,7 +366,7 @@ impl Backend {
         self.effective = None;
         match std::mem::replace(&mut self.runner, Runner::Mpi(error.to_string())) {
             Runner::Engine(file) => {
-                let endpoint = file.close_async().await?;
+                let endpoint = binding::close_after(*file, Ok(())).await?;
                 if let Some(seat) = &self.seat {
                     seat.keep(endpoint);
                 }
@@ -383,8 +386,8 @@ impl Backend {
         let settled = self.single.map_or(Ok(()), |single| single.close(&self.path));
         let (endpoint, is_agreed) = match self.runner {
             Runner::Engine(mut file) => {
-                file.call_them(function.full_name());
-                (Some(Box::pin(file.close_async()).await?), true)
+                binding::call_them(&mut file, function.full_name());
+                (Some(Box::pin(binding::close_after(*file, Ok(()))).await?), true)
             }
             Runner::NotOpened(unopened) => (Some(unopened.into_endpoint()), deletes),
             Runner::Mpi(_) | Runner::InUse(_) => (None, false),

@@ -11,7 +11,7 @@ use std::ffi::c_int;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use tributary::Error;
-use tributary::engine::alone;
+use tributary::engine::binding::alone;
 use tributary_abi::constants;
 
 use crate::abi::SUCCESS;

@@ -86,8 +86,8 @@ pub fn effective(file: &File) -> Vec<(&'static str, String)> {
     let tells_stripes = |key: &str| match key {
         // Only from Lustre or GPFS: libraries align their writes to this value, and the block size of other file systems is no
         // reason to.
-        "striping_unit" => ![DriverName::Posix, DriverName::Nfs].contains(&file.driver()),
-        _ => file.driver().is_striped(),
+        "striping_unit" => ![DriverName::Posix, DriverName::Nfs].contains(&file.settings().driver),
+        _ => file.settings().driver.is_striped(),
     };
     in_force(file, tells_stripes).into_iter().filter(|(_, value)| value != "auto").collect()
 }

@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 
 use serde::Serialize;
 use tributary::Hints;
-use tributary::engine::{LearnedFacts, Limit, LimitedBy, Path, Seconds};
+use tributary::engine::{LearnedFacts, Limit, LimitedBy, Path, Seconds, binding};
 use tributary::hints::Unused;
 use tributary_bindings::hints::not_of_the_file;
 
@@ -197,7 +197,7 @@ impl Report {
 pub fn describe_hints(open: &mut OpenFile, counts: &CallCounts) {
     let unused = not_used(open, counts, None);
     if let Runner::Engine(file) = &mut open.backend.runner {
-        file.describe_hints(&open.asked, unused);
+        binding::describe_hints(file, &open.asked, unused);
     }
 }
 
@@ -218,20 +218,20 @@ fn not_used(open: &OpenFile, counts: &CallCounts, not_taken: Option<&str>) -> Ve
 
 impl Engine {
     fn from_file(file: &tributary::File) -> Self {
-        let hints = file.hints();
+        let hints = file.settings().hints;
         Self {
-            ranks: file.topology().ranks(),
-            nodes: file.topology().nodes(),
-            driver: file.driver().to_string(),
-            aggregators: file.aggregators().len(),
-            components: file.layout().components,
-            no_shared_memory: file.without_shared_memory().map(String::from),
+            ranks: file.settings().topology.ranks(),
+            nodes: file.settings().topology.nodes(),
+            driver: file.settings().driver.to_string(),
+            aggregators: file.settings().aggregators.len(),
+            components: file.settings().layout.components,
+            no_shared_memory: file.settings().without_shared_memory.map(String::from),
             kernel_meta: hints.metadata_kernel().to_string(),
             throttle_meta: hints.throttle_meta().to_string(),
             kernel_data: hints.data_kernel().to_string(),
             throttle_data: hints.throttle_data().to_string(),
-            window: file.exchange_window(),
-            learned: file.learned(),
+            window: binding::exchange_window(file),
+            learned: binding::learned(file),
             hints: effective(file).into_iter().collect(),
         }
     }

@@ -8,7 +8,7 @@ use std::pin::pin;
 use std::sync::Arc;
 
 use tributary::drivers::{OpenStorage, SystemFiles};
-use tributary::engine::{FirstAgreement, calls_differ};
+use tributary::engine::{FirstAgreement, binding, calls_differ};
 use tributary::fabric::Waiting;
 use tributary::fabric::shared::CallBoard;
 use tributary::fingerprint;
@@ -172,7 +172,7 @@ impl UnopenedFile {
         // Usually all ranks have the same terms, and the engine opens the file at once.
         let mut first_agreement = FirstAgreement { ops: &WORDS, words: &mut words, goes_on: are_alike, opens };
         let opened =
-            File::open_after(endpoint, (path, function.full_name()), mode(amode), hints, &mut first_agreement).await;
+            binding::open_after(endpoint, (path, function.full_name()), mode(amode), hints, &mut first_agreement).await;
         if let Err(error) = &opened
             && error.is_unagreed()
         {
@@ -272,7 +272,7 @@ pub fn mode(amode: c_int) -> Mode {
 /// calls.
 pub async fn open(endpoint: Endpoint, path: &Path, amode: c_int, hints: Hints) -> Runner {
     let rank = endpoint.rank();
-    runner(File::open_async(endpoint, path, mode(amode), hints).await.map(Some), path, rank)
+    runner(binding::open(endpoint, path, mode(amode), hints).await.map(Some), path, rank)
 }
 
 /// Returns the library that runs a file's calls, by the engine's attempt `opened` to open the file. After an error

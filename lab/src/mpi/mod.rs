@@ -15,7 +15,7 @@ pub use native::Native;
 
 /// Turns the return code of the function `call` into a result, with MPI's error text.
 fn check(call: &str, code: c_int) -> Result<(), Error> {
-    if code == ffi::SUCCESS { Ok(()) } else { Err(Error::Fabric(format!("{call}: {}", error_text(code)))) }
+    if code == ffi::SUCCESS { Ok(()) } else { Err(Error::fabric(format!("{call}: {}", error_text(code)))) }
 }
 
 fn error_text(code: c_int) -> String {

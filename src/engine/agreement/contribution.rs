@@ -5,8 +5,7 @@ use smallvec::SmallVec;
 
 use super::footprint::Footprint;
 use super::small::{self, OwnData, block_len, data_of_blocks};
-use crate::access::{Extents, WriteAccess};
-use crate::engine::direction::Direction;
+use crate::access::{Direction, Extents, WriteAccess};
 use crate::engine::facts::Facts;
 use crate::engine::facts::agreed::Agreed;
 use crate::engine::facts::ranges::RankRanges;
@@ -152,7 +151,6 @@ impl Decoded {
     }
 }
 
-#[cfg(feature = "internals")]
 impl Contribution<'_> {
     /// Returns a contribution from its encoding.
     pub fn from_encoded(body: &[u8]) -> Self {

@@ -3,8 +3,8 @@
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use crate::access::Direction;
 use crate::collectives::team::{Combine, Team};
-use crate::engine::direction::Direction;
 use crate::engine::facts::agreed::Agreed;
 use crate::engine::facts::words::{self, words};
 use crate::engine::policy::decision::Decision;

@@ -8,9 +8,8 @@ use std::sync::atomic::Ordering;
 
 use super::contribution::Contribution;
 use super::footprint::{Footprint, Runs};
-use crate::access::{Extent, Extents, WriteAccess};
+use crate::access::{Direction, Extent, Extents, WriteAccess};
 use crate::collectives::team::{Combine, Team};
-use crate::engine::direction::Direction;
 use crate::engine::facts::Facts;
 use crate::engine::facts::agreed::Agreed;
 use crate::engine::facts::calls::{CallFault, CallForm, CallKinds};

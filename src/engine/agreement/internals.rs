@@ -3,9 +3,8 @@
 use super::contribution::Contribution;
 use super::footprint::Footprint;
 use super::small::{SmallPiece, add_pieces};
-use crate::access::{BufferLayout, Extent, Extents, Source, WriteAccess};
+use crate::access::{BufferLayout, Direction, Extent, Extents, Source, WriteAccess};
 use crate::collectives::team::MAX_BODY;
-use crate::engine::direction::Direction;
 use crate::engine::facts::Facts;
 use crate::engine::facts::agreed::Agreed;
 use crate::engine::facts::calls::{CallKind, CallKinds};

@@ -14,7 +14,6 @@ pub mod fault;
 pub(in crate::engine) mod finish;
 pub(in crate::engine) mod first;
 pub(in crate::engine) mod footprint;
-#[cfg(feature = "internals")]
 pub mod internals;
 pub mod predicted;
 mod small;

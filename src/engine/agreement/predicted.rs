@@ -2,9 +2,8 @@
 
 use super::contribution::Contribution;
 use super::first::OwnAccess;
-use crate::access::Extents;
+use crate::access::{Direction, Extents};
 use crate::drivers::{Driver, Layout};
-use crate::engine::direction::Direction;
 use crate::engine::facts::calls::CallForm;
 use crate::engine::facts::reuse::AccessShift;
 use crate::engine::policy::decision::Decision;

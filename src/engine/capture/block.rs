@@ -6,8 +6,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 
-use crate::access::{BufferLayout, Extent, Extents, Packer, varint};
-use crate::engine::direction::Direction;
+use crate::access::{BufferLayout, Direction, Extent, Extents, Packer, varint};
 use crate::engine::record::report::Seconds;
 use crate::engine::record::timeline::{RankTimeline, Round};
 use crate::error::{Error, Result};

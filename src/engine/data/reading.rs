@@ -7,11 +7,10 @@
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-use crate::access::Sink;
+use crate::access::{Direction, Sink};
 use crate::engine::data::delivering::{Delivering, RoundDelivered, RoundReceives};
 use crate::engine::data::rounds::{DATA, Rounds};
 use crate::engine::data::windows::Opened;
-use crate::engine::direction::Direction;
 use crate::engine::plan::Plan;
 use crate::engine::record::report::DataCounts;
 use crate::engine::storage::window_queue::WindowBuffer;

@@ -4,10 +4,10 @@
 //! alike and take them in ascending order. So all ranks that take part in the lowest unfinished round have reached it,
 //! and the exchange cannot deadlock across rounds.
 
+use crate::access::Direction;
 use crate::collectives::FIRST_FREE_TAG;
 use crate::drivers::Domains;
 use crate::engine::data::windows::Windows;
-use crate::engine::direction::Direction;
 use crate::engine::lists::flow::{Outflow, RoundQueue};
 use crate::engine::metadata::Phase;
 use crate::engine::plan::Plan;

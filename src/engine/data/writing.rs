@@ -4,11 +4,10 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::time::{Duration, Instant};
 
-use crate::access::Source;
+use crate::access::{Direction, Source};
 use crate::engine::data::placing::{Placing, RoundMessage, RoundPlaced, RoundSends};
 use crate::engine::data::rounds::{DATA, Rounds};
 use crate::engine::data::windows::Opened;
-use crate::engine::direction::Direction;
 use crate::engine::lists::zero_copy::ZeroCopySends;
 use crate::engine::plan::Plan;
 use crate::engine::record::report::DataCounts;

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
-use crate::engine::direction::Direction;
+use crate::access::Direction;
 use crate::engine::facts::calls::CallFault;
 use crate::engine::facts::ranges::RankRanges;
 use crate::engine::facts::reuse::{AccessShift, Reuse};

@@ -2,7 +2,7 @@
 //! others write), all ranks get an error that names both calls, before any rank uses data of another call.
 
 use super::words::Words;
-use crate::engine::direction::Direction;
+use crate::access::Direction;
 use crate::topology::Rank;
 
 /// A collective call on an open file. `Close` is the highest: the maximum over ranks shows whether a rank closes the

@@ -4,7 +4,7 @@
 use super::call_windows::CallWindows;
 use super::paths::Way;
 use super::reason::Reason;
-use crate::engine::direction::Direction;
+use crate::access::Direction;
 use crate::engine::facts::words::{Words, one_word, words};
 
 words! {

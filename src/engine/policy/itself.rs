@@ -2,8 +2,7 @@
 
 use super::paths::Rules;
 use super::{DENSE_PART, FAR_APART, FEW_BESIDE_WINDOWS, FEW_PIECES, LARGE_OF_FEW, LARGE_TO_READ, WORTH_OPENING};
-use crate::access::Extents;
-use crate::engine::direction::Direction;
+use crate::access::{Direction, Extents};
 use crate::hints::Switch;
 
 impl Rules<'_> {

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::reason::Reason;
 use super::{FEW_BESIDE_WINDOWS, FEW_PIECES, LARGE_PIECE, MOSTLY_EMPTY};
-use crate::engine::direction::Direction;
+use crate::access::Direction;
 use crate::engine::facts::Amount;
 use crate::engine::facts::agreed::Agreed;
 use crate::hints::{Hints, Overlap, Switch};

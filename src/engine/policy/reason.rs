@@ -4,7 +4,7 @@ use std::fmt::{Display, Formatter, Result};
 
 use serde::{Deserialize, Serialize};
 
-use crate::engine::direction::Direction;
+use crate::access::Direction;
 
 /// Reason for the path of a call. In JSON an object whose `name` is the variant.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -90,7 +90,11 @@ impl Display for Reason {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
         f.write_str(match *self {
             Self::Switch { direction, on } => {
-                return write!(f, "{}={}", direction.switch_key(), if on { "enable" } else { "disable" });
+                let key = match direction {
+                    Direction::Write => "romio_cb_write",
+                    Direction::Read => "romio_cb_read",
+                };
+                return write!(f, "{key}={}", if on { "enable" } else { "disable" });
             }
             Self::Small { bytes } => return write!(f, "only {bytes} bytes in total, so one aggregator does the I/O"),
             Self::SmallRequests { mean, large } => {

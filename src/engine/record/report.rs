@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::engine::direction::Direction;
+use crate::access::Direction;
 use crate::engine::policy::paths::Path;
 use crate::engine::policy::reason::Reason;
 use crate::engine::record::timeline::TimedRound;
@@ -383,7 +383,7 @@ impl DataCounts {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::direction::Direction;
+    use crate::access::Direction;
 
     #[test]
     fn fan_in_of_counts() {

@@ -5,10 +5,10 @@ pub(in crate::engine) mod terms;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use crate::access::Direction;
 use crate::collectives::team::Team;
 use crate::drivers::{Driver, DriverHints, Identity, Layout, Mode, OpenStorage, Storage, Written, driver};
 use crate::engine::capture::target::CaptureTarget;
-use crate::engine::direction::Direction;
 use crate::engine::facts::Amount;
 use crate::engine::facts::agreed::Agreed;
 use crate::engine::facts::tiling::Tiling;

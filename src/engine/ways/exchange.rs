@@ -3,11 +3,10 @@
 
 use std::sync::Arc;
 
-use crate::access::{BufferLayout, Extent, Extents, WriteAccess};
+use crate::access::{BufferLayout, Direction, Extent, Extents, WriteAccess};
 use crate::drivers::Storage;
 use crate::engine::data::reading::Reading;
 use crate::engine::data::writing::Writing;
-use crate::engine::direction::Direction;
 use crate::engine::facts::agreed::Agreed;
 use crate::engine::handle::FileHandle;
 use crate::engine::lists::zero_copy::ZeroCopySends;
@@ -40,7 +39,7 @@ pub struct Exchange<'a> {
     /// Observers of the call.
     pub observers: &'a mut Observers,
     /// True if the future of the call is polled to its end before the program can use or free its memory
-    /// ([`crate::engine::file::FileCalls::returns_at_end`]).
+    /// (`FileCalls::returns_at_end`).
     pub returns_at_end: bool,
     /// What the ranks have agreed on. The range of `left` may be a part of the file; only its bytes are moved.
     pub agreed: &'a Agreed,
@@ -66,8 +65,8 @@ impl Exchange<'_> {
         self.observers.stage(CallStage::Metadata);
         let plan = self.plan(Direction::Write, file, layout).await?;
         let told = self.announce_writes(&plan);
-        // SAFETY: `returns_at_end` is set by `File::write_now`, which polls this future to its end before it returns to
-        // the owner of the memory, and by `File::write_all_to_end`, whose caller promises to do so before the memory is
+        // SAFETY: `returns_at_end` is set by `File::transfer`, which polls this future to its end before it returns to
+        // the owner of the memory, and by `Asked::polled_to_end`, whose caller promises to do so before the memory is
         // freed. The value is dropped at the end of this function, so before that. (If a panic unwinds a poll instead,
         // the value is dropped then, before the caller of the poll runs.)
         let zero_copy = self.returns_at_end.then(|| unsafe { ZeroCopySends::new(source) });

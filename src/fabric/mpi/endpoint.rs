@@ -420,7 +420,7 @@ impl Incoming {
     pub(super) fn new(from: Rank, tag: u16, capacity: u64) -> Result<Self> {
         let room = usize::try_from(capacity).ok().and_then(|capacity| Some((capacity, Block::take(capacity).ok()?)));
         let Some((capacity, body)) = room else {
-            return Err(Error::Fabric(format!("no memory to receive {capacity} bytes from rank {from}")));
+            return Err(Error::fabric(format!("no memory to receive {capacity} bytes from rank {from}")));
         };
         Ok(Self { from, tag, capacity, body, waiting: false })
     }
@@ -460,7 +460,7 @@ impl FinishedRequest {
         let mut count = 0;
         // SAFETY: a status that MPI filled in for a completed receive of bytes.
         check("MPI_Get_count", unsafe { ffi::MPI_Get_count(&self.status, handles().uint8, &mut count) })?;
-        usize::try_from(count).map_err(|_| Error::Fabric(format!("MPI_Get_count: {count} bytes, not a whole number")))
+        usize::try_from(count).map_err(|_| Error::fabric(format!("MPI_Get_count: {count} bytes, not a whole number")))
     }
 }
 

@@ -3,9 +3,10 @@
 
 use std::ffi::c_int;
 
+use tributary::Error;
 use tributary::engine::Direction;
+use tributary::engine::binding::{self, Asked, Moved};
 use tributary::error::{FileOperation, IoClass};
-use tributary::{CallReport, Error, File};
 use tributary_bindings::access::Access;
 
 use crate::backend::Backend;
@@ -92,21 +93,25 @@ impl Backend {
                     return Ok(Ended::LeftToMpi);
                 }
             };
-            engine.call_as(function.full_name(), function.form());
-            let outcome = match access {
-                _ if first.is_some() => first.take().map_or(Ok(0), Err),
-                _ if wants => {
-                    Err(engine.refuse_async(direction, Error::refused(OTHER_HINTS, "the hints changed")).await)
-                }
-                Err(error) => Err(engine.refuse_async(direction, error.clone()).await),
+            binding::call_as(engine, function.full_name(), function.form());
+            let asked = match access {
+                _ if wants => Asked::refusal(direction, Error::refused(OTHER_HINTS, "the hints changed")),
+                Err(error) => Asked::refusal(direction, error.clone()),
                 // SAFETY: the caller's promise.
-                Ok(access) => unsafe {
-                    transfer(direction, engine, access, |report| counts.counts().ran(name, report), ends).await
-                },
+                Ok(access) if ends => unsafe { access.asked(direction).polled_to_end() },
+                // SAFETY: likewise.
+                Ok(access) => unsafe { access.asked(direction) },
+            };
+            let outcome = match first.take() {
+                Some(error) => Err(error),
+                None => binding::transfer_async(engine, asked).await,
             };
             self.promise();
             match outcome {
-                Ok(bytes) => return Ok(Ended::Moved(bytes)),
+                Ok(Moved { bytes, report }) => {
+                    counts.counts().ran(name, &report);
+                    return Ok(Ended::Moved(bytes));
+                }
                 Err(Error::Refused { reason: OTHER_HINTS, .. }) => self.apply().await?,
                 Err(Error::Refused { reason: LEFT_TO_MPI, why, .. }) => {
                     counts.left_to_mpi(name, &why);
@@ -121,39 +126,6 @@ impl Backend {
                 }
                 Err(error) => return Err(error),
             }
-        }
-    }
-}
-
-/// Does what [`Access::transfer`] does, for a call during which other calls of this rank may advance. Collective.
-///
-/// # Safety
-/// The requirements of [`Backend::attempt`].
-async unsafe fn transfer(
-    direction: Direction,
-    engine: &mut File,
-    access: &Access,
-    note: impl Fn(&CallReport),
-    ends: bool,
-) -> Result<u64, Error> {
-    match direction {
-        Direction::Write => {
-            // SAFETY: the caller's promise.
-            let source = unsafe { access.source() };
-            let report = match ends {
-                // SAFETY: the caller's promise.
-                true => unsafe { engine.write_all_to_end(&access.file, &access.layout, source) }.await,
-                false => engine.write_all_async(&access.file, &access.layout, source).await,
-            };
-            note(&report?);
-            Ok(access.bytes())
-        }
-        Direction::Read => {
-            // SAFETY: likewise.
-            let sink = unsafe { access.sink() };
-            let read = engine.read_all_async(&access.file, &access.layout, sink).await?;
-            note(&read.call);
-            Ok(read.bytes)
         }
     }
 }

@@ -8,7 +8,7 @@
 use std::ffi::c_int;
 use std::sync::Arc;
 
-use tributary::engine::CallKind;
+use tributary::engine::{CallKind, binding};
 
 use super::passing::note;
 use super::step::Step;
@@ -89,11 +89,11 @@ pub fn between(
         return Some(Err(Answer::Raise { file: handle, error, speaks }));
     }
     let Runner::Engine(engine) = &mut file.backend.runner else { return None };
-    engine.call_them(function.full_name());
+    binding::call_them(engine, function.full_name());
     let mut code = SUCCESS;
     // MPI does not call this rank's error handler before the ranks have agreed: an exception from the handler would leave
     // the other ranks waiting.
-    let call = engine.run_between(kind, |rank| {
+    let call = binding::run_between(engine, kind, |rank| {
         code = returning(handle, || function.call(arguments)) as c_int;
         io_outcome(function.full_name(), code, rank, &path)
     });

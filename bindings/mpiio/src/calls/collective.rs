@@ -11,10 +11,10 @@ use std::ffi::c_int;
 use std::pin::pin;
 use std::sync::Arc;
 
+use tributary::Error;
 use tributary::engine::Direction;
-use tributary::engine::alone;
+use tributary::engine::binding::{self, Moved, alone};
 use tributary::error::About;
-use tributary::{CallReport, Error};
 use tributary_abi::handles;
 use tributary_bindings::access::Access;
 
@@ -202,13 +202,15 @@ unsafe fn wait(
     if backend.wanted.is_none()
         && let (Ok(file), Ok(access)) = (backend.engine(), access)
     {
-        file.call_as(function.full_name(), function.form());
-        let note = |report: &CallReport| counts.counts().ran(name, report);
+        binding::call_as(file, function.full_name(), function.form());
         // SAFETY: the caller's promise.
-        let outcome = unsafe { access.transfer(direction, file, note) };
+        let outcome = binding::transfer(file, unsafe { access.asked(direction) });
         backend.promise();
         match outcome {
-            Ok(bytes) => return Ok(Ended::Moved(bytes)),
+            Ok(Moved { bytes, report }) => {
+                counts.counts().ran(name, &report);
+                return Ok(Ended::Moved(bytes));
+            }
             Err(error) => first = Some(error),
         }
     }

@@ -8,7 +8,7 @@ use std::sync::{Arc, Once};
 
 use tributary::Error;
 use tributary::drivers::{self, OpenStorage, SystemFiles};
-use tributary::engine::alone;
+use tributary::engine::binding::alone;
 use tributary::error::FileOperation;
 use tributary::hints::{FileHints, Hints, Switch};
 use tributary_abi::{constants, handles};

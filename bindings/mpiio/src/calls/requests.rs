@@ -13,7 +13,7 @@ use std::ffi::{c_int, c_void};
 use std::sync::Arc;
 
 use tributary::Error;
-use tributary::engine::alone;
+use tributary::engine::binding::alone;
 use tributary_abi::{MPI_Request, MPI_Status, constants, function_name};
 
 use super::get_status::{self, RequestArray, look};

@@ -2,6 +2,8 @@
 
 use std::ffi::c_int;
 
+use tributary::engine::binding;
+
 use crate::abi::SUCCESS;
 use crate::abi::errors::io_outcome;
 use crate::abi::word::Word;
@@ -28,10 +30,10 @@ pub fn sync(function: &'static InterposedFunction, arguments: &[Word]) -> Answer
         return Answer::Raise { file: handle, error, speaks };
     }
     let Runner::Engine(engine) = &mut file.backend.runner else { return Answer::Pass };
-    engine.call_them(function.full_name());
+    binding::call_them(engine, function.full_name());
     // The call follows only after all ranks are known to be here, because in some MPI libraries ranks wait for each
     // other. (A tool that is loaded behind this library may look at the call.)
-    let synced = engine.sync_with(|rank| {
+    let synced = binding::sync_with(engine, |rank| {
         let code = returning(handle, || function.call(arguments));
         io_outcome("MPI_File_sync", code as c_int, rank, &path)
     });

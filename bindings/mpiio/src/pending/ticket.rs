@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use tributary::Error;
-use tributary::engine::alone;
+use tributary::engine::binding::alone;
 use tributary_abi::{self as ffi, MPI_Request, MPI_Status};
 
 use super::PENDING;

@@ -34,8 +34,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use crate::access::Direction;
 use crate::drivers::Mode;
-use crate::engine::direction::Direction;
 use crate::engine::storage::behind::call::{AgreedWrite, CallOnFile, RunningCall};
 use crate::engine::storage::behind::errors::KeptErrors;
 use crate::engine::storage::behind::file::BehindFile;

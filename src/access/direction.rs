@@ -20,12 +20,4 @@ impl Direction {
             Self::Read => "read",
         }
     }
-
-    /// Returns the name of the hint that switches collective buffering in this direction.
-    pub(in crate::engine) fn switch_key(self) -> &'static str {
-        match self {
-            Self::Write => "romio_cb_write",
-            Self::Read => "romio_cb_read",
-        }
-    }
 }

@@ -6,13 +6,13 @@ use std::time::SystemTime;
 
 use tributary_base::wire;
 
-use crate::access::{BufferLayout, Extent, Extents};
+use crate::access::{BufferLayout, Direction, Extent, Extents};
 use crate::collectives::{allgather, broadcast};
 use crate::drivers::{Mode, SystemFiles};
 use crate::engine::capture::layout::{Header, PartEntry, front, front_len};
 use crate::engine::capture::recording::{Finished, Recording};
-use crate::engine::direction::Direction;
 use crate::engine::file::File;
+use crate::engine::file::transfer::Asked;
 use crate::engine::observers::Observers;
 use crate::engine::record::timeline::RankTimeline;
 use crate::engine::setup::Setup;
@@ -128,11 +128,12 @@ impl CaptureWriter {
         let mut capture = File::from_setup(endpoint, setup, Arc::new(SystemFiles), None);
         let written = match parts.bytes(rank, &header, finished) {
             Ok((extents, bytes)) => {
-                capture.write_all_async(&extents, &BufferLayout::Contiguous, bytes[..].into()).await.map(drop)
+                let mut asked = Asked::write(&extents, &BufferLayout::Contiguous, bytes[..].into());
+                capture.transfer_async(&mut asked).await
             }
-            Err(error) => Err(capture.refuse_async(Direction::Write, error).await),
+            Err(error) => capture.transfer_async(&mut Asked::refusal(Direction::Write, error)).await,
         };
-        let closed = capture.shut().await;
+        let closed = capture.shut(Ok(())).await;
         if rank == 0 {
             end(written.and(closed));
         }

@@ -8,9 +8,9 @@
 //! | rounds | the bytes move: directly, through windows, or in messages by a plan | `ways`; below it `plan`, `data`, `shared`, `storage` |
 //! | outcome | errors, counts and times, on which all ranks agree | `agreement/finish.rs` |
 //!
-//! The public calls on a file are in `api`.
+//! The public calls on a file are in [`file`](super).
 
-use crate::access::{BufferLayout, Extents, WriteAccess};
+use crate::access::{BufferLayout, Direction, Extents, WriteAccess};
 use crate::collectives::broadcast_error;
 use crate::collectives::team::Team;
 use crate::drivers::Mode;
@@ -20,7 +20,6 @@ use crate::engine::agreement::finish::{CallOutcome, agree_on_outcome};
 use crate::engine::agreement::first::{FirstPart, OwnAccess};
 use crate::engine::agreement::footprint::{Footprint, Runs};
 use crate::engine::agreement::truly_disjoint;
-use crate::engine::direction::Direction;
 use crate::engine::facts::agreed::Agreed;
 use crate::engine::facts::calls::{CallFault, CallKind};
 use crate::engine::facts::reuse::AccessShift;
@@ -80,11 +79,7 @@ impl File {
     /// # Errors
     /// The same on every rank: ranks are in different calls, or the error of the lowest rank that has one. Errors of
     /// the message transport.
-    pub(in crate::engine) async fn call(
-        &mut self,
-        call: &mut CallAccess<'_>,
-        checked: Result<()>,
-    ) -> Result<CallReport> {
+    pub(super) async fn call(&mut self, call: &mut CallAccess<'_>, checked: Result<()>) -> Result<CallReport> {
         self.observers.start(self.name(self.kind(call.memory.direction())));
         let (team, mut own) = (self.setup.team.clone(), None);
         let mut state = CallState::new(checked.err(), &mut own);
@@ -367,7 +362,7 @@ impl File {
     /// # Errors
     /// The same on every rank: ranks are in different calls, or the error of the lowest rank that has one. Errors of
     /// the message transport.
-    pub(in crate::engine) async fn agree_without_data(
+    pub(super) async fn agree_without_data(
         &mut self,
         kind: CallKind,
         checked: Result<()>,

@@ -23,7 +23,7 @@ pub struct Operation<'a, T> {
 
 impl<'a, T> Operation<'a, T> {
     /// Returns the operation that runs `future` ([`Waiting::call`]).
-    pub(in crate::engine) fn new(future: Pin<Box<dyn Future<Output = Result<T>> + 'a>>, waiting: Waiting) -> Self {
+    pub(super) fn new(future: Pin<Box<dyn Future<Output = Result<T>> + 'a>>, waiting: Waiting) -> Self {
         Self { future: Some(future), waiting }
     }
 

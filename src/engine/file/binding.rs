@@ -1,0 +1,175 @@
+//! What bindings to other languages and libraries need on a file, and programs do not.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::access::Direction;
+use crate::drivers::Mode;
+use crate::engine::facts::calls::CallForm;
+use crate::engine::file::File;
+use crate::engine::file::open::Opening;
+use crate::engine::file::operation::Operation;
+use crate::engine::policy::early::WritersBeside;
+use crate::engine::policy::learned::LearnedFacts;
+use crate::engine::record::report::CallReport;
+use crate::engine::setup::terms::FirstAgreement;
+use crate::engine::storage::SystemFiles;
+use crate::error::{Error, Result};
+use crate::fabric::Endpoint;
+use crate::fabric::mpi::{end_job, is_running};
+use crate::hints::{FileHints, Hints, OnFailure, Unused};
+
+pub use super::beside::{run_between, sync_with, wait_for_all};
+pub use super::transfer::Asked;
+
+/// The result of a collective write or read on one rank.
+pub struct Moved {
+    /// Number of this rank's bytes that were written, or that were read before the end of the file.
+    pub bytes: u64,
+    /// The report of the call; the same on all ranks.
+    pub report: CallReport,
+}
+
+/// Opens like [`File::open`], as a future that the caller polls. Collective.
+///
+/// # Errors
+/// The same errors as [`File::open`].
+pub fn open(endpoint: Endpoint, path: &Path, mode: Mode, hints: Hints) -> impl Future<Output = Result<File>> {
+    File::opened(endpoint, opening(path, mode, hints))
+}
+
+/// Opens like [`open`], if the agreement on `first_agreement` allows it; otherwise returns the endpoint. `name` is the
+/// name of the call for the stall watchdog. Collective, with the same operations and the same condition on all ranks.
+///
+/// # Errors
+/// The same errors as [`File::open`].
+pub fn open_after(
+    endpoint: Endpoint,
+    (path, name): (&Path, &'static str),
+    mode: Mode,
+    hints: Hints,
+    first_agreement: &mut FirstAgreement<'_>,
+) -> impl Future<Output = Result<std::result::Result<File, Endpoint>>> {
+    File::opened_after(endpoint, opening(path, mode, hints), name, first_agreement)
+}
+
+fn opening(path: &Path, mode: Mode, hints: Hints) -> Opening {
+    Opening { path: path.into(), mode, hints, files: Arc::new(SystemFiles) }
+}
+
+/// Returns the outcome of a rank that has no endpoint yet. Ends the job first if the outcome is an error, unless the
+/// environment's hints say `trib_on_failure=return`. Without MPI no other rank waits, so nothing ends. Local.
+///
+/// # Errors
+/// The error of the outcome.
+pub fn alone<T>(outcome: Result<T>) -> Result<T> {
+    if let Err(error) = &outcome
+        && is_running()
+        && Hints::from_env().is_ok_and(|hints| hints.on_failure == OnFailure::Abort)
+    {
+        end_job(error);
+    }
+    outcome
+}
+
+/// Makes a collective write or read. Collective: the other ranks make the same call, in any of the three forms.
+///
+/// # Errors
+/// The same errors as [`File::write_all`] and [`File::read_all`].
+pub fn transfer(file: &mut File, mut asked: Asked<'_>) -> Result<Moved> {
+    let report = file.transfer(&mut asked)?;
+    Ok(Moved { bytes: asked.moved(), report })
+}
+
+/// Makes a collective write or read, as a future that the caller polls. Collective.
+///
+/// # Errors
+/// The same errors as [`transfer`].
+pub async fn transfer_async(file: &mut File, mut asked: Asked<'_>) -> Result<Moved> {
+    let report = file.transfer_async(&mut asked).await?;
+    Ok(Moved { bytes: asked.moved(), report })
+}
+
+/// Starts a non-blocking collective write or read. Collective.
+pub fn start<'a>(file: &'a mut File, asked: Asked<'a>) -> Operation<'a, Moved> {
+    file.start(asked, |bytes, report| Moved { bytes, report })
+}
+
+/// Takes part in a collective write or read with an error instead of an access. The call fails on every rank with the
+/// error of the lowest rank that has one, and this error is returned. Collective: the other ranks write or read, by
+/// `direction`, or refuse too.
+pub fn refuse(file: &mut File, direction: Direction, error: Error) -> Error {
+    let rank = file.endpoint.rank();
+    let outcome = file.transfer(&mut Asked::refusal(direction, error));
+    outcome.err().unwrap_or_else(|| Error::internal(rank, "a refused call succeeded"))
+}
+
+/// Sets the size like [`File::set_len`], for a caller that has already checked the length. Collective.
+///
+/// # Errors
+/// The same errors as [`File::set_len`], or the `checked` error of the lowest rank, on every rank.
+pub fn set_len_after(file: &mut File, checked: Result<u64>) -> Result<()> {
+    file.complete(async |file| file.change_len(checked).await)
+}
+
+/// Waits until the bytes that collective writes have left behind on this rank are in the file. Local; [`File::sync`]
+/// does so on all ranks.
+///
+/// # Errors
+/// The error of such a write, which no other call returns then.
+pub fn write_left_bytes(file: &mut File) -> Result<()> {
+    let Some(behind) = &file.handle.behind else { return Ok(()) };
+    behind.write();
+    behind.take_error().map_or(Ok(()), Err)
+}
+
+/// Closes like [`File::close`], as a future that the caller polls, and also agrees on `own`, the outcome of something
+/// that the caller closed. Collective.
+///
+/// # Errors
+/// The same errors as [`File::close`], or the `own` error of the lowest rank, on every rank.
+pub fn close_after(file: File, own: Result<()>) -> impl Future<Output = Result<Endpoint>> {
+    file.closed(own)
+}
+
+/// Sets the name of the next collective calls for messages: the line of the stall watchdog (`StallWatchdog`), and the
+/// error of ranks in different calls. Local.
+pub fn call_them(file: &mut File, name: &'static str) {
+    call_as(file, name, CallForm::Blocking);
+}
+
+/// Sets the name of the next collective calls like [`call_them`], and the form of the next writes and reads. Ranks whose
+/// calls have different forms all get an error ([`Error::CallsDiffer`]). Local.
+pub fn call_as(file: &mut File, name: &'static str, form: CallForm) {
+    (file.calls.name, file.calls.form) = (Some(name), form);
+}
+
+/// Sets what this rank knows of another library that may write the file between collective calls, by data sieving. Each
+/// rank sets it before each call, or none does. Local.
+pub fn set_writers_beside(file: &mut File, beside: WritersBeside) {
+    file.calls.early.set(beside);
+}
+
+/// Returns true if a rank may write its pieces before other ranks are in the next call, although [`set_writers_beside`]
+/// named another writer: until the end of that call this rank must keep the other library from data sieving. The same on
+/// all ranks. Local.
+pub fn lets_ranks_write_early(file: &File) -> bool {
+    file.calls.early.are_agreed_on()
+}
+
+/// Stores the hints of the file for its capture: the sources of the hints in force, and the `unused` hints with the
+/// reasons. The values of rank 0 count. Does nothing if calls are not captured. Local.
+pub fn describe_hints(file: &mut File, asked: &FileHints, unused: Vec<Unused>) {
+    file.observers.describe_hints(asked, unused);
+}
+
+/// Returns the maximum size of a window in bytes in the last exchange by messages; `None` before the first. Local.
+pub fn exchange_window(file: &File) -> Option<u64> {
+    file.calls.plans.current().map(|plan| plan.domains.window_bytes())
+}
+
+/// Returns what exchanges on this file, or on the last file on the same file system, have shown about the next ones;
+/// `None` if nothing changed by it. Local.
+pub fn learned(file: &File) -> Option<LearnedFacts> {
+    LearnedFacts::of(&file.calls.learned, &file.setup.roles.aggregators)
+}

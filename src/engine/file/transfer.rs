@@ -1,0 +1,250 @@
+//! Moves bytes between memory and file: what a rank asks of a collective write or read, the body of such a call, the ways
+//! to wait for it; and the independent writes and reads of one rank, which do not cache.
+
+use std::pin::pin;
+use std::time::Instant;
+
+use crate::access::{BufferLayout, Direction, Extents, Sink, Source};
+use crate::device;
+use crate::drivers::Mode;
+use crate::engine::file::call::CallAccess;
+use crate::engine::file::{File, Operation};
+use crate::engine::plan;
+use crate::engine::record::report::CallReport;
+use crate::engine::staging::{CallMemory, ReadTarget, stage_read, stage_write};
+use crate::engine::storage::window_queue::Outcome;
+use crate::engine::ways::windows::sorted;
+use crate::error::{Error, Result};
+
+/// The result of a collective read on one rank.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ReadReport {
+    /// Number of this rank's bytes before the end of the file. The rest of the buffer is unchanged.
+    pub bytes: u64,
+    /// The report of the call; the same on all ranks.
+    pub call: CallReport,
+}
+
+/// What one rank asks of a collective write or read: its access, or an error instead. With an error, the rank takes part
+/// without data, and the call fails on all ranks.
+pub struct Asked<'a> {
+    extents: &'a Extents,
+    layout: &'a BufferLayout,
+    memory: AskedMemory<'a>,
+    /// The error that the rank has instead of an access.
+    refused: Option<Error>,
+    is_polled_to_end: bool,
+    moved: u64,
+}
+
+/// The caller's memory, which also says whether the call writes or reads.
+enum AskedMemory<'a> {
+    Source(Source<'a>),
+    Sink(Sink<'a>),
+}
+
+/// The access of a rank that has an error.
+static NO_EXTENTS: Extents = Extents::empty();
+
+impl<'a> Asked<'a> {
+    /// Asks to write the bytes of `source` that `layout` lists to `extents` of the file.
+    #[inline]
+    pub fn write(extents: &'a Extents, layout: &'a BufferLayout, source: Source<'a>) -> Self {
+        Self::new(extents, layout, AskedMemory::Source(source), None)
+    }
+
+    /// Asks to read `extents` of the file to the places in `sink` that `layout` lists.
+    #[inline]
+    pub fn read(extents: &'a Extents, layout: &'a BufferLayout, sink: Sink<'a>) -> Self {
+        Self::new(extents, layout, AskedMemory::Sink(sink), None)
+    }
+
+    /// Takes part with an error instead of an access.
+    pub fn refusal(direction: Direction, error: Error) -> Self {
+        let memory = match direction {
+            Direction::Write => AskedMemory::Source(Source::from(&[])),
+            Direction::Read => AskedMemory::Sink(Sink::from(&mut [])),
+        };
+        Self::new(&NO_EXTENTS, &BufferLayout::Contiguous, memory, Some(error))
+    }
+
+    #[inline(always)]
+    fn new(extents: &'a Extents, layout: &'a BufferLayout, memory: AskedMemory<'a>, refused: Option<Error>) -> Self {
+        Self { extents, layout, memory, refused, is_polled_to_end: false, moved: 0 }
+    }
+
+    /// Lets a write send and write the caller's memory without a copy.
+    ///
+    /// # Safety
+    /// After the first poll of the call's future, the caller polls it to its end, or the process ends before the memory is
+    /// freed.
+    pub unsafe fn polled_to_end(self) -> Self {
+        Self { is_polled_to_end: true, ..self }
+    }
+
+    /// Returns the direction of the call.
+    #[inline]
+    pub fn direction(&self) -> Direction {
+        match self.memory {
+            AskedMemory::Source(_) => Direction::Write,
+            AskedMemory::Sink(_) => Direction::Read,
+        }
+    }
+
+    /// Returns, after the call, the number of this rank's bytes that were written, or that were read before the end of the
+    /// file.
+    #[inline]
+    pub fn moved(&self) -> u64 {
+        match self.memory {
+            AskedMemory::Source(_) => self.extents.bytes(),
+            AskedMemory::Sink(_) => self.moved,
+        }
+    }
+}
+
+impl File {
+    /// Makes the call that is asked for, and blocks until it has ended. Collective.
+    ///
+    /// # Errors
+    /// The same on every rank: ranks are in different calls, or the error of the lowest rank that has one.
+    pub(super) fn transfer(&mut self, asked: &mut Asked<'_>) -> Result<CallReport> {
+        self.begin()?;
+        asked.is_polled_to_end = true;
+        let (waiting, started) = (self.endpoint.waiting().clone(), self.observers.starts());
+        let outcome = waiting.complete(pin!(self.moved(asked)));
+        self.end_transfer(asked, started, &outcome);
+        outcome
+    }
+
+    /// Makes the call that is asked for, as a future that the caller polls. Collective.
+    ///
+    /// # Errors
+    /// The same errors as [`File::transfer`].
+    pub(super) async fn transfer_async(&mut self, asked: &mut Asked<'_>) -> Result<CallReport> {
+        self.begin()?;
+        self.transfer_begun(asked).await
+    }
+
+    /// Starts the call that is asked for. `report` makes its outcome of this rank's bytes and the report. Collective.
+    pub(super) fn start<'a, T: 'a>(
+        &'a mut self,
+        mut asked: Asked<'a>,
+        report: fn(u64, CallReport) -> T,
+    ) -> Operation<'a, T> {
+        let waiting = self.endpoint.waiting().clone();
+        // Begin here and not in the first test: an operation dropped before its first test counts as dropped too.
+        let begun = self.begin();
+        let future = Box::pin(async move {
+            begun?;
+            let call = self.transfer_begun(&mut asked).await?;
+            Ok(report(asked.moved(), call))
+        });
+        Operation::new(future, waiting)
+    }
+
+    async fn transfer_begun(&mut self, asked: &mut Asked<'_>) -> Result<CallReport> {
+        let (waiting, started) = (self.endpoint.waiting().clone(), self.observers.starts());
+        let outcome = waiting.call(pin!(self.moved(asked))).await;
+        self.end_transfer(asked, started, &outcome);
+        outcome
+    }
+
+    fn end_transfer(&mut self, asked: &Asked<'_>, started: Option<Instant>, outcome: &Result<CallReport>) {
+        self.end(outcome);
+        self.observers.record(asked.direction(), (asked.extents, asked.layout), started, outcome.as_ref());
+    }
+
+    /// Checks what is asked, and runs the call: the body of every collective write and read.
+    async fn moved(&mut self, asked: &mut Asked<'_>) -> Result<CallReport> {
+        self.calls.returns_at_end = asked.is_polled_to_end && asked.direction() == Direction::Write;
+        let mut staged = Vec::new();
+        let checked = self.check(asked, &mut staged);
+        let (extents, is_sole) = (asked.extents, self.is_sole_writer());
+        let layout = if staged.is_empty() { asked.layout } else { &BufferLayout::Contiguous };
+        let (ascending, checked) = match checked {
+            // Windows in shared memory are filled in ascending order.
+            Ok(()) if self.setup.shares_memory && asked.direction() == Direction::Write => sorted(extents, layout),
+            checked => (None, checked),
+        };
+        let (sorted, layout) = ascending.as_ref().map_or((extents, layout), |(extents, layout)| (extents, layout));
+        let memory = match &mut asked.memory {
+            AskedMemory::Source(source) if staged.is_empty() => CallMemory::Source(layout, *source),
+            AskedMemory::Source(_) => CallMemory::Source(layout, Source::from(&staged[..])),
+            AskedMemory::Sink(sink) => {
+                CallMemory::Target(ReadTarget::new(asked.layout, sink.reborrow(), &mut staged[..]))
+            }
+        };
+        let mut call = CallAccess { asked: extents, extents: sorted, memory, is_sole, moved: 0 };
+        let outcome = self.call(&mut call, checked).await;
+        asked.moved = call.moved;
+        outcome
+    }
+
+    /// Returns the error of what this rank asks. Copies device memory to `staged`.
+    #[inline]
+    fn check(&self, asked: &mut Asked<'_>, staged: &mut Vec<u8>) -> Result<()> {
+        let span = match &asked.memory {
+            _ if asked.refused.is_some() => return asked.refused.take().map_or(Ok(()), Err),
+            AskedMemory::Source(_) if self.setup.mode == Mode::Read => {
+                return Err(Error::state("the file was opened for reading only; open it with Mode::Update to write"));
+            }
+            AskedMemory::Source(source) => source.span(),
+            AskedMemory::Sink(sink) => sink.span(),
+        };
+        let checked = plan::check_access(asked.extents, asked.layout, span);
+        if checked.is_ok() && device::may_be() { self.stage(asked, staged) } else { checked }
+    }
+
+    /// Makes `staged` the host memory of the call instead of device memory, if the caller's memory is there.
+    #[cold]
+    fn stage(&self, asked: &Asked<'_>, staged: &mut Vec<u8>) -> Result<()> {
+        let (rank, layout, len) = (self.endpoint.rank(), asked.layout, asked.extents.bytes());
+        match &asked.memory {
+            AskedMemory::Source(source) => stage_write((rank, &self.setup.path), layout, len, *source, staged),
+            AskedMemory::Sink(sink) => stage_read(rank, layout, len, sink, staged),
+        }
+    }
+
+    /// Writes the bytes of `source` at byte `offset` of the file. Returns their number. Local.
+    ///
+    /// # Errors
+    /// The errors of [`File::write_at`].
+    pub(super) fn write_alone(&mut self, offset: u64, source: Source<'_>) -> Result<u64> {
+        self.usable()?;
+        self.handle.check_writable(&self.setup, "write", offset)?;
+        let len = source.span() as u64;
+        Extents::contiguous(offset, len)?;
+        if len == 0 {
+            return Ok(0);
+        }
+        let mut staged = Vec::new();
+        if device::may_be() {
+            let file = (self.endpoint.rank(), &*self.setup.path);
+            stage_write(file, &BufferLayout::Contiguous, len, source, &mut staged)?;
+        }
+        let bytes = if staged.is_empty() { source.piece(0, len) } else { &staged };
+        self.handle.write_at(&self.setup, bytes, offset)
+    }
+
+    /// Reads into `sink` from byte `offset` of the file on. Returns the number of bytes before the end of the file. Local.
+    ///
+    /// # Errors
+    /// The errors of [`File::read_at`].
+    pub(super) fn read_alone(&mut self, offset: u64, sink: Sink<'_>) -> Result<u64> {
+        self.usable()?;
+        let len = sink.span() as u64;
+        let file = Extents::contiguous(offset, len)?;
+        if len == 0 {
+            return Ok(0);
+        }
+        let mut staged = Vec::new();
+        if device::may_be() {
+            stage_read(self.endpoint.rank(), &BufferLayout::Contiguous, len, &sink, &mut staged)?;
+        }
+        let mut target = ReadTarget::new(&BufferLayout::Contiguous, sink, &mut staged);
+        let bytes = self.handle.read_at(&self.setup, target.memory().sink.piece(0, len), offset)?;
+        let mut outcome = Outcome { bytes, ..Outcome::default() };
+        target.copy_to_device((self.endpoint.rank(), &self.setup.path), &file, &mut outcome);
+        outcome.error.map_or(Ok(outcome.bytes), Err)
+    }
+}
