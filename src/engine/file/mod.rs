@@ -341,10 +341,9 @@ impl File {
     /// Ends a call. After an error that other ranks do not know, messages may be in flight, and the file is not usable.
     fn end<T>(&mut self, outcome: &Result<T>) {
         self.observers.left(outcome.is_err());
-        let failure = self.endpoint.waiting().failure();
         self.calls.state = match self.calls.state {
             closed @ FileState::ClosedBy(_) => closed,
-            _ if outcome.as_ref().is_err_and(|error| failure.is_unagreed(error)) => FileState::Failed,
+            _ if outcome.as_ref().is_err_and(Error::is_unagreed) => FileState::Failed,
             _ => FileState::Ready,
         };
     }

@@ -14,7 +14,7 @@ use crate::engine::record::report::CallReport;
 use crate::engine::staging::{CallMemory, ReadTarget, stage_read, stage_write};
 use crate::engine::storage::window_queue::Outcome;
 use crate::engine::ways::windows::sorted;
-use crate::error::{Error, Result};
+use crate::error::{Error, FileOperation, Result};
 
 /// The result of a collective read on one rank.
 #[derive(Debug, Clone, PartialEq)]
@@ -211,7 +211,7 @@ impl File {
     /// The errors of [`File::write_at`].
     pub(super) fn write_alone(&mut self, offset: u64, source: Source<'_>) -> Result<u64> {
         self.usable()?;
-        self.handle.check_writable(&self.setup, "write", offset)?;
+        self.handle.check_writable(&self.setup, FileOperation::Write, offset)?;
         let len = source.span() as u64;
         Extents::contiguous(offset, len)?;
         if len == 0 {
