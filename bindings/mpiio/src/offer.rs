@@ -15,6 +15,7 @@ use std::ffi::c_int;
 use std::sync::OnceLock;
 
 use tributary::fabric::mpi::{library, quietly};
+use tributary::fabric::shared::MEMORY_LAYOUT;
 use tributary::fingerprint;
 use tributary_abi::{self as ffi, SUCCESS, constants, handles};
 
@@ -172,9 +173,9 @@ pub fn is_open_mpi() -> bool {
     *IS.get_or_init(|| library().starts_with("Open MPI"))
 }
 
-/// Returns the bits of this library's version.
+/// Returns the bits of this library's version and of its layout of shared memory.
 fn version() -> u64 {
-    fingerprint([env!("CARGO_PKG_VERSION")]) & ((1 << VERSION_BITS) - 1)
+    fingerprint([env!("CARGO_PKG_VERSION").as_bytes(), &MEMORY_LAYOUT.to_le_bytes()]) & ((1 << VERSION_BITS) - 1)
 }
 
 #[cfg(test)]

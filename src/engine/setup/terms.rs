@@ -404,3 +404,29 @@ fn emptied(file: &dyn Storage) -> std::io::Result<()> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_difference_is_the_error() {
+        let of = |library: &str, path: &[u8], mode: &str, hint: &str| TermsInWords {
+            library: library.to_string(),
+            path: path.to_vec(),
+            mode: mode.to_string(),
+            hints: vec![("cb_nodes".to_string(), hint.to_string())],
+        };
+        let first = of("version 1", b"a", "create", "4");
+        assert_eq!(first.check(0, &first), Ok(()));
+        for (other, due) in [
+            (of("version 2", b"b", "read", "5"), "library: version 2 on rank 3, version 1 on rank 0"),
+            (of("version 1", b"b", "read", "5"), "path: rank 3 opens b, rank 0 a"),
+            (of("version 1", b"a", "read", "5"), "mode: read on rank 3, create on rank 0"),
+            (of("version 1", b"a", "create", "5"), "hint cb_nodes: 5 on rank 3, 4 on rank 0"),
+        ] {
+            let error = other.check(3, &first).unwrap_err();
+            assert_eq!(error.to_string(), format!("{due}; allowed: the same on all ranks"));
+        }
+    }
+}

@@ -6,7 +6,7 @@ use super::arena::{Arena, PROGRESS};
 use super::window_writer::{DataKnown, WindowWriter};
 use crate::access::{Extent, Source, Walk};
 use crate::engine::policy::call_windows::CallWindows;
-use crate::engine::storage::copy::copy;
+use crate::engine::storage::copy::{copy, copy_atomically};
 use crate::engine::storage::present::mark_shared;
 use crate::error::Result;
 use crate::fabric::Endpoint;
@@ -62,19 +62,41 @@ pub async fn place(
 /// pieces have some of these bytes.
 #[inline]
 pub fn place_in_window(writer: &WindowWriter<'_>, number: u64, walk: &mut Walk<'_>, source: Source<'_>) -> bool {
+    // If ranks overlap, they may copy to the same bytes at the same time. The bytes then have no defined value, and the call
+    // is repeated with one rank after the other. Between threads the copies must be atomic; processes share no variable, only
+    // memory that each of them has mapped.
+    match writer.arena.team().has_threads() {
+        // SAFETY: a place of the window that this rank may access; the other ranks are processes of their own.
+        false => {
+            place_pieces(writer, number, walk, source, |piece, to| unsafe { copy(piece.as_ptr(), to, piece.len()) })
+        }
+        // SAFETY: a place of the window that this rank may access; ranks that may access it at the same time take this arm, too.
+        true => place_pieces(writer, number, walk, source, |piece, to| unsafe { copy_atomically(piece, to) }),
+    }
+}
+
+/// Does what [`place_in_window`] does. `copy` copies the bytes of a piece to a place of the window that has room for them.
+#[inline]
+fn place_pieces(
+    writer: &WindowWriter<'_>,
+    number: u64,
+    walk: &mut Walk<'_>,
+    source: Source<'_>,
+    copy: impl Fn(&[u8], *mut u8),
+) -> bool {
     let WindowWriter { arena, ref windows, .. } = *writer;
     arena.touch(windows, number);
     let (placed, sum, twice) = match writer.known {
         DataKnown::BySum(tiling, _) => {
             let mut sum = 0u64;
-            let placed = copy_pieces(arena, windows, number, walk, source, |piece| {
+            let placed = copy_pieces(arena, windows, number, (walk, source), copy, |piece| {
                 sum = sum.wrapping_add(tiling.piece(piece.offset, piece.end()));
             });
             (placed, sum, false)
         }
         DataKnown::ByBits => {
             let (present, mut twice) = (arena.present(windows), false);
-            let placed = copy_pieces(arena, windows, number, walk, source, |piece| {
+            let placed = copy_pieces(arena, windows, number, (walk, source), copy, |piece| {
                 let place = windows.place(piece.offset);
                 twice |= mark_shared(present, place..place + piece.len);
             });
@@ -92,8 +114,8 @@ fn copy_pieces(
     arena: &Arena,
     windows: &CallWindows,
     number: u64,
-    walk: &mut Walk<'_>,
-    source: Source<'_>,
+    (walk, source): (&mut Walk<'_>, Source<'_>),
+    copy: impl Fn(&[u8], *mut u8),
     mut note: impl FnMut(Extent),
 ) -> u64 {
     let from = windows.base + number * windows.window;
@@ -101,10 +123,8 @@ fn copy_pieces(
     let mut placed = 0;
     walk.visit_before(windows.extent(number).end(), |piece| {
         let bytes = source.piece(piece.memory, piece.len);
-        // SAFETY: this rank may access the window, and the piece lies in it: it begins at or behind `from`, because
-        // pieces ascend, and ends before the window's end. If ranks overlap, the bytes are undefined and the call is
-        // repeated with one rank after the other.
-        unsafe { copy(bytes.as_ptr(), memory.add((piece.offset - from) as usize), bytes.len()) };
+        // The piece lies in the window: it begins at `from` or later, because pieces ascend, and ends before the window's end.
+        copy(bytes, memory.wrapping_add((piece.offset - from) as usize));
         note(Extent { offset: piece.offset, len: piece.len });
         placed += piece.len;
     });

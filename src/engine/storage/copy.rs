@@ -1,4 +1,7 @@
-//! Short copies without a call of memcpy: most pieces of irregular patterns have a few dozen bytes.
+//! Short copies without a call of memcpy: most pieces of irregular patterns have a few dozen bytes. Copies to memory that
+//! other threads write at the same time.
+
+use std::sync::atomic::{AtomicU8, Ordering};
 
 /// Copies bytes to `place`, which must have the same length.
 ///
@@ -26,6 +29,19 @@ pub unsafe fn copy(from: *const u8, to: *mut u8, len: usize) {
             4..=7 => two::<u32>(from, to, len),
             _ => std::ptr::copy_nonoverlapping(from, to, len),
         }
+    }
+}
+
+/// Copies the bytes one by one to `to`, as relaxed atomics. If other threads copy other bytes there at the same time, each
+/// byte is that of one of them. Slower than [`copy`].
+///
+/// # Safety
+/// `to` is valid for writes of as many bytes. All threads that write them at the same time do it by this function, and no
+/// thread reads them meanwhile.
+pub unsafe fn copy_atomically(bytes: &[u8], to: *mut u8) {
+    for (at, byte) in bytes.iter().enumerate() {
+        // SAFETY: the caller's promise.
+        unsafe { AtomicU8::from_ptr(to.add(at)) }.store(*byte, Ordering::Relaxed);
     }
 }
 
@@ -57,6 +73,9 @@ mod tests {
                 to = [0; 200];
                 // SAFETY: both have 200 bytes.
                 unsafe { super::copy(from[at..].as_ptr(), to[at + 1..].as_mut_ptr(), len) };
+                assert_eq!(to[at + 1..][..len], from[at..][..len]);
+                // SAFETY: as before.
+                unsafe { super::copy_atomically(&from[at..][..len], to[at + 1..].as_mut_ptr()) };
                 assert_eq!(to[at + 1..][..len], from[at..][..len]);
                 assert!(to[..at + 1].iter().chain(&to[at + 1 + len..]).all(|&byte| byte == 0));
             }

@@ -89,6 +89,8 @@ pub struct Shared {
     over_hosts: AtomicU32,
     /// True if every rank of the host has a core of its own.
     spins: bool,
+    /// True if several of the ranks are threads of one process.
+    has_threads: bool,
     /// Address of the name of the call that this rank shows ([`super::board`]).
     named: AtomicUsize,
 }
@@ -144,7 +146,12 @@ impl Shared {
     pub(super) fn new(rank: Rank, (ranks, is_whole): (Vec<Rank>, bool), memory: SharedMemory, spins: bool) -> Self {
         let (place, area) = (ranks.partition_point(|&other| other < rank), head(ranks.len()));
         let (met, over_hosts, named) = Default::default();
-        Self { place, ranks, is_whole, area, memory, met, over_hosts, spins, named }
+        Self { place, ranks, is_whole, area, memory, met, over_hosts, spins, has_threads: false, named }
+    }
+
+    /// Sets whether several of the ranks are threads of one process.
+    pub(super) fn with_threads(self, has_threads: bool) -> Self {
+        Self { has_threads, ..self }
     }
 
     /// Returns the ranks that share the memory, ascending.
@@ -160,6 +167,11 @@ impl Shared {
     /// Returns this rank's place: its index among the ranks.
     pub fn place(&self) -> usize {
         self.place
+    }
+
+    /// Returns true if several of the ranks are threads of one process.
+    pub fn has_threads(&self) -> bool {
+        self.has_threads
     }
 
     /// Returns true if every rank has a core of its own.

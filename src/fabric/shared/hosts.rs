@@ -264,7 +264,10 @@ impl Endpoint {
             found.host = found.leaders.partition_point(|&leader| leader < here[0]);
             found.refusal = None;
             let is_whole = here.len() == all.len();
-            found.here = memory.map(|memory| Arc::new(Shared::new(rank, (here, is_whole), memory, found.spins)));
+            let process = std::process::id();
+            let has_threads = here.iter().any(|&other| other != rank && all[other].process == process);
+            let shared = |memory| Shared::new(rank, (here, is_whole), memory, found.spins).with_threads(has_threads);
+            found.here = memory.map(|memory| Arc::new(shared(memory)));
         }
         found.labels = labels;
         let found = Arc::new(found);
@@ -340,6 +343,7 @@ mod tests {
                 assert_eq!(hosts.leaders(), [0, 1, 5]);
                 assert_eq!(hosts.leaders()[hosts.host()], [0, 1, 0, 0, 1, 5, 0, 1][me]);
                 assert_eq!(hosts.leads(), [0, 1, 5].contains(&me));
+                assert_eq!(hosts.here().is_some_and(|here| here.has_threads()), me != 5);
                 assert!(hosts.shares());
                 for round in 0..200 {
                     let own = vec![me as u8; (round * 97 + me) % MAX_CONTRIBUTION];
