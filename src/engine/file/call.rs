@@ -46,8 +46,8 @@ pub struct CallAccess<'a> {
     pub memory: CallMemory<'a>,
     /// True if nobody else can be writing the file during the call, as far as this rank knows.
     pub is_sole: bool,
-    /// Number of this rank's bytes that the call moved; set when the call is over.
-    pub moved: u64,
+    /// Gets the number of this rank's bytes that the call moved, when the call is over.
+    pub moved: &'a mut u64,
 }
 
 /// What a rank knows about a call.
@@ -134,7 +134,7 @@ impl File {
         }
         if state.agreed.decision.way.is_over() {
             state.all = Some(CallOutcome::at_once(&state.agreed, self.observers.clock.total()));
-            call.moved = early.map_or(0, |outcome| outcome.bytes);
+            *call.moved = early.map_or(0, |outcome| outcome.bytes);
             return Ok(());
         }
         self.observers.move_bytes();
@@ -167,7 +167,7 @@ impl File {
             None => self.pass(call, &mut own.outcome),
             early => own.outcome.add(early),
         }
-        call.moved = own.outcome.bytes;
+        *call.moved = own.outcome.bytes;
         Ok(())
     }
 
@@ -249,13 +249,13 @@ impl File {
         if let (Some((file, layout)), CallMemory::Source(_, source)) = (&ascending, &memory) {
             (extents, memory) = (file, CallMemory::Source(layout, *source));
         }
-        let mut call = CallAccess { asked, extents, memory, is_sole: agreed.is_sole, moved: 0 };
-        let mut moved = None;
-        let mut here = CallState { all_are_here: true, ..CallState::new(checked.err(), &mut moved) };
+        let (mut bytes, mut totals) = (0, None);
+        let mut call = CallAccess { asked, extents, memory, is_sole: agreed.is_sole, moved: &mut bytes };
+        let mut here = CallState { all_are_here: true, ..CallState::new(checked.err(), &mut totals) };
         Box::pin(self.run(&Team::Host(host.clone()), &mut call, &mut here)).await?;
         let busy = here.all.as_ref().map(CallOutcome::io).unwrap_or_default();
-        let (outcome, all) = (Outcome { bytes: call.moved, busy, error: here.error, ..Outcome::default() }, here.all);
-        *own = moved.unwrap_or_else(|| CallTotals { outcome, ..CallTotals::new(own.direction) });
+        let (outcome, all) = (Outcome { bytes, busy, error: here.error, ..Outcome::default() }, here.all);
+        *own = totals.unwrap_or_else(|| CallTotals { outcome, ..CallTotals::new(own.direction) });
         if let Some(all) = all.filter(|_| own.direction == Direction::Write) {
             let (bytes, busy) = if host.place() == 0 { (all.transferred, all.io()) } else { Default::default() };
             (own.outcome.bytes, own.outcome.busy) = (bytes, busy);

@@ -174,10 +174,8 @@ impl File {
                 CallMemory::Target(ReadTarget::new(asked.layout, sink.reborrow(), &mut staged[..]))
             }
         };
-        let mut call = CallAccess { asked: extents, extents: sorted, memory, is_sole, moved: 0 };
-        let outcome = self.call(&mut call, checked).await;
-        asked.moved = call.moved;
-        outcome
+        let moved = &mut asked.moved;
+        self.call(&mut CallAccess { asked: extents, extents: sorted, memory, is_sole, moved }, checked).await
     }
 
     /// Returns the error of what this rank asks. Copies device memory to `staged`.
