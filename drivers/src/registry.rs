@@ -10,7 +10,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 use tributary_base::error::FileOperation;
-use tributary_base::wire::Wire;
+use tributary_base::wire::{Output, Wire};
 use tributary_base::{Error, Result};
 
 use crate::driver::Driver;
@@ -111,7 +111,9 @@ impl FromStr for DriverName {
 }
 
 impl Wire for DriverName {
-    fn encode(&self, to: &mut Vec<u8>) {
+    const SIZE: Option<usize> = None;
+
+    fn encode(&self, to: &mut impl Output) {
         self.as_str().to_string().encode(to);
     }
 

@@ -1,6 +1,7 @@
 //! The direction of a call.
 
 use serde::{Deserialize, Serialize};
+use tributary_base::wire;
 
 /// Direction of a call: write or read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -11,6 +12,8 @@ pub enum Direction {
     /// Bytes go from the file to memory.
     Read,
 }
+
+wire::fields!(enum Direction { 0 Write, 1 Read, });
 
 impl Direction {
     /// Returns the name of the direction: `write` or `read`.

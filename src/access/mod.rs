@@ -29,7 +29,6 @@ mod shapes;
 mod shifted;
 mod slice;
 pub mod sublists;
-pub(crate) mod varint;
 pub mod view;
 pub mod walk;
 

@@ -5,10 +5,10 @@
 //! per extent; here a repeated pattern of any length costs a few bytes, and an irregular extent two to five.
 
 use bytes::Bytes;
+use tributary_base::wire::varint;
 
 use super::extent::Extent;
 use super::pairs::{self, PairCursor, PairEncoder};
-use super::varint;
 use crate::error::{Error, Result};
 
 /// An encoded sequence of extents, with its summary. Clones share the bytes.

@@ -10,7 +10,8 @@
 //!
 //! Encoding and decoding are O(pairs) time and O([`HISTORY`]) memory; a decoder never allocates by what the bytes claim.
 
-use super::varint;
+use tributary_base::wire::varint;
+
 use crate::error::{Error, Result};
 
 /// Maximum distance of a back-reference, in pairs.

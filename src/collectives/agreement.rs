@@ -3,14 +3,14 @@
 //! Every rank of the endpoint must call each of them. Allreduce and broadcast are decisions of all ranks
 //! ([`Team::combine`]): in shared memory, over hosts, or by messages alone. Gather is linear.
 
-use tributary_base::wire;
+use tributary_base::wire::frame::{Encoder, LENGTH};
+use tributary_base::wire::{self, Output, Wire};
 
 use super::GATHER;
 use super::gather::{GatherSlots, linear};
 use super::team::{Combine, Team};
 use crate::error::{Error, Result};
 use crate::fabric::Endpoint;
-use crate::fabric::frame::{self, Encoder, LENGTH};
 use crate::schedule::ReduceOp;
 use crate::topology::Rank;
 
@@ -25,9 +25,15 @@ pub async fn allreduce(endpoint: &mut Endpoint, ops: &[ReduceOp], words: &mut [u
     let most = team.longest_answer() / 8;
     for (ops, words) in ops.chunks(most).zip(words.chunks_mut(most)) {
         let answer = team.combine(endpoint, &mut Reduced { ops, words }).await?;
-        words.iter_mut().zip(frame::words(&answer)).for_each(|(value, word)| *value = word);
+        let mut from = &answer[..];
+        words.iter_mut().zip(numbers(&mut from)).for_each(|(value, word)| *value = word);
     }
     Ok(())
+}
+
+/// Returns the numbers that `from` has, in order.
+fn numbers(from: &mut &[u8]) -> impl Iterator<Item = u64> {
+    std::iter::from_fn(|| u64::decode(from))
 }
 
 /// The words of an allreduce.
@@ -37,13 +43,13 @@ struct Reduced<'a> {
 }
 
 impl Combine for Reduced<'_> {
-    fn merge(&mut self, other: &[u8]) {
+    fn merge(&mut self, mut other: &[u8]) {
         let own = self.words.iter_mut().zip(self.ops);
-        own.zip(frame::words(other)).for_each(|((value, op), word)| *value = op.apply(*value, word));
+        own.zip(numbers(&mut other)).for_each(|((value, op), word)| *value = op.apply(*value, word));
     }
 
     fn encode(&self, _others: &[&[u8]], out: &mut Encoder<'_>) {
-        self.words.iter().for_each(|&value| out.word(value));
+        self.words.iter().for_each(|value| out.put(value));
     }
 
     fn decide(&mut self, others: &[&[u8]], out: &mut Encoder<'_>) {

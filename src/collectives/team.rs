@@ -10,10 +10,10 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 use smallvec::SmallVec;
+use tributary_base::wire::frame::{self, Encoder, LENGTH};
 
 use super::COMBINE;
 use crate::error::{Error, Result};
-use crate::fabric::frame::{self, Encoder, LENGTH};
 use crate::fabric::pool::Block;
 use crate::fabric::shared::{Hosts, MAX_CONTRIBUTION, Shared};
 use crate::fabric::{Endpoint, Memory, Message};

@@ -7,7 +7,6 @@
 mod buffers;
 pub mod execute;
 mod failure;
-pub mod frame;
 pub mod mpi;
 pub mod pool;
 pub mod shared;

@@ -19,7 +19,7 @@ use std::ffi::OsString;
 use std::io::Read;
 use std::path::Path;
 
-use tributary_base::wire::Wire;
+use tributary_base::wire::{Output, Wire};
 
 use crate::drivers::placement::distinct;
 use crate::drivers::{DriverHints, USUAL_WINDOW};
@@ -293,7 +293,9 @@ impl Hints {
 }
 
 impl Wire for Hints {
-    fn encode(&self, to: &mut Vec<u8>) {
+    const SIZE: Option<usize> = None;
+
+    fn encode(&self, to: &mut impl Output) {
         self.to_text().encode(to);
     }
 

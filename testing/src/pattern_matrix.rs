@@ -112,7 +112,7 @@ fn write(mut file: File, pattern: &dyn Pattern, may_be_by_host: bool) -> Endpoin
         let mut data = vec![0; access.file.bytes() as usize];
         pattern.fill(rank, step, &mut data).unwrap();
         let report = file.write_all(&access.file, &access.layout, &access.scatter(&data, GAP).unwrap()).unwrap();
-        let by_host = may_be_by_host && report.path == engine::Path::Shared;
+        let by_host = may_be_by_host && report.path == engine::Path::Hosts;
         assert!(by_host || report.path == engine::Path::Exchange, "{}: {}", report.path, report.why());
     }
     file.close().unwrap()

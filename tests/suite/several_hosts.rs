@@ -93,7 +93,7 @@ fn write_and_read(
                 (all, all, pieces),
                 "{what}, read {again}: {call:?}"
             );
-            if matches!(paths[step], Path::Direct | Path::Shared) {
+            if matches!(paths[step], Path::Direct | Path::Independent | Path::Hosts) {
                 assert_eq!(call.path, paths[step], "{what}, read {again}");
             }
         }
@@ -174,7 +174,7 @@ fn large_pieces_are_written_by_their_owners() {
     let tiled = Cells::random(3, 30, anybody, |_| LARGE);
     // A block of each rank, with gaps, not in the order of ranks.
     let apart = Cells::random(4, 2 * RANKS, |cell, _| (cell % 2 == 0).then_some((cell / 2 * 3) % RANKS), |_| LARGE);
-    on_all_hosts("large", "", &[(tiled, [Path::Direct; 2]), (apart, [Path::Direct; 2])]);
+    on_all_hosts("large", "", &[(tiled, [Path::Independent; 2]), (apart, [Path::Independent; 2])]);
 }
 
 #[test]
@@ -220,9 +220,9 @@ fn hosts_that_are_apart_write_and_read_their_own() {
         for ranks_per_host in [2, 3, 6] {
             let apart = "trib_driver=lustre;striping_unit=4096";
             for (seed, extra, expected) in [
-                (1, "cb_buffer_size=30000", Path::Shared),
-                (2, "cb_buffer_size=4096;romio_ds_write=enable;romio_no_indep_rw=true", Path::Shared),
-                (3, "romio_cb_write=enable;romio_cb_read=enable", Path::Shared),
+                (1, "cb_buffer_size=30000", Path::Hosts),
+                (2, "cb_buffer_size=4096;romio_ds_write=enable;romio_no_indep_rw=true", Path::Hosts),
+                (3, "romio_cb_write=enable;romio_cb_read=enable", Path::Hosts),
                 (4, "cb_buffer_size=30000;trib_host_domains=disable", Path::Exchange),
                 // Fewer writers than hosts, and certain ones.
                 (5, "cb_buffer_size=30000;cb_nodes=1", Path::Exchange),
@@ -232,9 +232,9 @@ fn hosts_that_are_apart_write_and_read_their_own() {
                 (
                     8,
                     &format!("cb_buffer_size=30000;{apart};trib_host_domains=enable;trib_direct_min=4096"),
-                    Path::Shared,
+                    Path::Hosts,
                 ),
-                (9, "cb_buffer_size=30000;striping_unit=4096;trib_host_domains=enable", Path::Shared),
+                (9, "cb_buffer_size=30000;striping_unit=4096;trib_host_domains=enable", Path::Hosts),
                 (10, "cb_buffer_size=30000;striping_unit=8192;trib_host_domains=enable", Path::Exchange),
             ] {
                 let text = format!("trib_shared_memory=enable;trib_ranks_per_node={ranks_per_host};{extra}");
@@ -271,7 +271,7 @@ fn ranks_that_overlap_on_hosts_that_are_apart_are_in_order() {
                     let bytes = vec![rank as u8 + 1; own.bytes() as usize];
                     let report = file.write_all(&own, &BufferLayout::Contiguous, &bytes).unwrap();
                     // Rank 6 is alone; its small pieces are another's to write.
-                    let path = if len < STEP { Path::Exchange } else { Path::Shared };
+                    let path = if len < STEP { Path::Exchange } else { Path::Hosts };
                     assert_eq!(report.path, path, "{hints}, {len} bytes, call {call}: {}", report.why());
                 }
                 endpoint = file.close().unwrap();
@@ -308,7 +308,7 @@ fn hosts_do_not_write_back_what_others_write() {
     threads::run(6, |transport| {
         let mut endpoint = Endpoint::new(transport);
         // Gaps that are wider than what is sieved, and gaps that are not: then hosts overlap.
-        for (gap, expected) in [(90_000, Path::Shared), (3_000, Path::Exchange)] {
+        for (gap, expected) in [(90_000, Path::Hosts), (3_000, Path::Exchange)] {
             for round in 0..20 {
                 let rank = endpoint.rank() as u64;
                 // In a gap between the pieces of one host, the other has its own.

@@ -3,7 +3,7 @@
 use tributary::CallReport;
 use tributary::engine::{AutoChoice, AutoKernel, FanIn, Path};
 
-/// Path that calls took, and the reason of the first such call.
+/// A path that calls took, by its name, and the reason of the first such call.
 struct PathTaken {
     path: Path,
     why: String,
@@ -39,7 +39,7 @@ impl Calls {
         if call.path == Path::Exchange && !self.taken.contains(&taken) {
             self.taken.push(taken);
         }
-        match self.ways.iter_mut().find(|way| way.path == call.path) {
+        match self.ways.iter_mut().find(|way| way.path.name() == call.path.name()) {
             Some(way) => way.calls += 1,
             None => self.ways.push(PathTaken { path: call.path, why: call.why().to_string(), calls: 1 }),
         }
@@ -53,8 +53,8 @@ impl Calls {
     /// Returns the path of all calls, such as `exchange` or `direct`; `mixed` if calls took different paths.
     pub fn path(&self) -> String {
         match &self.ways[..] {
-            [] => format!("{:?}", Path::Nothing).to_lowercase(),
-            [way] => format!("{:?}", way.path).to_lowercase(),
+            [] => Path::Nothing.to_string(),
+            [way] => way.path.to_string(),
             _ => "mixed".to_string(),
         }
     }

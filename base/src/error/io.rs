@@ -4,7 +4,7 @@
 use std::fmt::{Display, Formatter};
 use std::io::{self, ErrorKind};
 
-use crate::wire::{self, Wire};
+use crate::wire::{self, Output, Wire};
 
 /// An operation on the shared file, for [`Error::Io`](super::Error::Io). It is displayed as in the message of the error.
 /// Names are in boxes, so that a failure stays small.
@@ -196,11 +196,13 @@ const KINDS: [ErrorKind; 8] = [
 ];
 
 impl Wire for IoCause {
-    fn encode(&self, to: &mut Vec<u8>) {
+    const SIZE: Option<usize> = None;
+
+    fn encode(&self, to: &mut impl Output) {
         let kind = KINDS.iter().position(|kind| *kind == self.kind).unwrap_or(0);
         self.text.to_string().encode(to);
         self.errno.encode(to);
-        to.push(kind as u8);
+        to.byte(kind as u8);
     }
 
     fn decode(from: &mut &[u8]) -> Option<Self> {

@@ -7,7 +7,7 @@ use std::fmt::{Display, Formatter};
 
 use crate::calls::CallGroups;
 use crate::rank::Rank;
-use crate::wire::{self, Wire};
+use crate::wire::{self, Output, Wire};
 
 pub use io::{DeferredWrite, FileOperation, IoCause, IoClass};
 
@@ -176,7 +176,9 @@ impl PartialEq for Agreed {
 impl Eq for Agreed {}
 
 impl Wire for Agreed {
-    fn encode(&self, _: &mut Vec<u8>) {}
+    const SIZE: Option<usize> = Some(0);
+
+    fn encode(&self, _: &mut impl Output) {}
 
     fn decode(_: &mut &[u8]) -> Option<Self> {
         Some(Self::default())

@@ -82,8 +82,8 @@ impl trib_statistics {
         let path = match report.path {
             Path::Nothing => trib_path::TRIB_PATH_NOTHING,
             Path::Exchange => trib_path::TRIB_PATH_EXCHANGE,
-            Path::Direct => trib_path::TRIB_PATH_DIRECT,
-            Path::Shared => trib_path::TRIB_PATH_SHARED,
+            Path::Direct | Path::Independent => trib_path::TRIB_PATH_DIRECT,
+            Path::Windows | Path::Hosts | Path::Slots => trib_path::TRIB_PATH_SHARED,
             Path::Root => trib_path::TRIB_PATH_ROOT,
         };
         Self {

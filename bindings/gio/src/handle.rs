@@ -86,9 +86,9 @@ impl GioFile {
         let rank = self.file.endpoint().rank();
         let wrote = match path {
             Path::Nothing => false,
-            Path::Direct => own > 0,
+            Path::Direct | Path::Independent => own > 0,
             // Any rank of its host may have written, so every host has to store what it has.
-            Path::Shared => true,
+            Path::Windows | Path::Hosts | Path::Slots => true,
             // Ranks may have written large pieces before little data went to rank 0.
             Path::Root => rank == 0 || own > 0,
             Path::Exchange => {

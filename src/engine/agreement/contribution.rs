@@ -2,6 +2,8 @@
 //! small data. Its encoding is the same in a slot of shared memory and in a message.
 
 use smallvec::SmallVec;
+use tributary_base::wire::frame::Encoder;
+use tributary_base::wire::{self, Output, Wire};
 
 use super::footprint::Footprint;
 use super::small::{self, OwnData, block_len, data_of_blocks};
@@ -10,10 +12,8 @@ use crate::engine::facts::Facts;
 use crate::engine::facts::agreed::Agreed;
 use crate::engine::facts::ranges::RankRanges;
 use crate::engine::facts::tiling::Tiling;
-use crate::engine::facts::words::{self, Words};
 use crate::engine::policy::SMALL_OF_ALL;
 use crate::engine::storage::{Storage, StorageFailure};
-use crate::fabric::frame::{self, Encoder};
 use crate::topology::Rank;
 
 /// The contribution of one rank, or of several merged ranks, to the first agreement of a call.
@@ -77,11 +77,16 @@ impl<'a> Contribution<'a> {
         self.add(&other.facts, other.ranges.clone(), other.footprint.clone(), other.small);
     }
 
-    /// Merges the encoded contribution of other ranks into this one.
-    pub fn merge_encoded(&mut self, body: &[u8]) {
-        let Decoded { facts, ranges, footprint, blocks } = Decoded::from(body);
-        self.starts.push(blocks.0 as u32);
+    /// Merges the encoded contribution of other ranks into this one. Returns false if it cannot be decoded.
+    #[must_use]
+    pub fn merge_encoded(&mut self, body: &[u8]) -> bool {
+        let decoded = Decoded::from(body);
+        self.starts.push(decoded.as_ref().map_or(body.len(), |decoded| decoded.blocks.0) as u32);
+        let is_decoded = decoded.is_some();
+        if let Some(Decoded { facts, ranges, footprint, blocks }) = decoded {
         self.add(&facts, ranges, footprint, blocks.1);
+    }
+        is_decoded
     }
 
     fn add(&mut self, facts: &Facts, ranges: RankRanges, footprint: Footprint, small: usize) {
@@ -104,8 +109,8 @@ impl<'a> Contribution<'a> {
 
     /// Encodes the contribution, which has been merged with `others`. Leaves the footprint out if there is no room.
     pub fn encode(&self, others: &[&[u8]], out: &mut Encoder<'_>) {
-        words::add(&self.facts, out);
-        self.ranges.encode(&mut |word| out.word(word));
+        out.put(&self.facts);
+        out.put(&self.ranges);
         let small = if self.facts.comes_along { self.small } else { 0 };
         self.footprint.encode(out, small);
         if self.facts.comes_along {
@@ -134,33 +139,25 @@ impl<'a> Contribution<'a> {
 }
 
 impl Decoded {
-    /// Decodes a contribution. Data that is not whole blocks of the announced length counts as not brought: the ranks
-    /// still have their data.
-    fn from(body: &[u8]) -> Self {
-        let (mut facts, mut at) = (words::get::<Facts>(body), 8 * Facts::COUNT);
-        let mut next = frame::words(body.get(at..).unwrap_or_default());
-        let ranges = RankRanges::decode(&mut || {
-            at += 8;
-            next.next().unwrap_or_default()
-        });
-        let footprint = Footprint::decode(body, &mut at);
-        let blocks = body.get(at..).filter(|_| facts.comes_along);
-        let blocks = blocks.filter(|blocks| data_of_blocks(blocks) == Some(facts.left.bytes));
-        facts.comes_along = blocks.is_some();
-        Self { facts, ranges, footprint, blocks: (at, blocks.map_or(0, <[u8]>::len)) }
+    /// Decodes a contribution; `None` if its facts or ranges are damaged. Data that is not whole blocks of the announced
+    /// length counts as not brought: the ranks still have their data.
+    fn from(body: &[u8]) -> Option<Self> {
+        let mut rest = body;
+        let mut facts: Facts = wire::take(&mut rest)?;
+        let ranges = RankRanges::decode(&mut rest)?;
+        let footprint = Footprint::decode(&mut rest);
+        facts.comes_along &= data_of_blocks(rest) == Some(facts.left.bytes);
+        let len = if facts.comes_along { rest.len() } else { 0 };
+        Some(Self { facts, ranges, footprint, blocks: (body.len() - rest.len(), len) })
     }
 }
 
 impl Contribution<'_> {
-    /// Returns a contribution from its encoding.
-    pub fn from_encoded(body: &[u8]) -> Self {
-        let Decoded { facts, ranges, footprint, blocks } = Decoded::from(body);
-        Self {
-            ranges,
-            small: blocks.1,
-            starts: SmallVec::from_slice(&[blocks.0 as u32]),
-            ..Self::new(facts, footprint)
-        }
+    /// Returns a contribution from its encoding; `None` if it is damaged.
+    pub fn from_encoded(body: &[u8]) -> Option<Self> {
+        let Decoded { facts, ranges, footprint, blocks } = Decoded::from(body)?;
+        let starts = SmallVec::from_slice(&[blocks.0 as u32]);
+        Some(Self { ranges, small: blocks.1, starts, ..Self::new(facts, footprint) })
     }
 
     /// Returns the small data in `body`, the encoding of this contribution; nothing if the ranks keep their data.
@@ -171,6 +168,8 @@ impl Contribution<'_> {
 
 #[cfg(test)]
 mod tests {
+    use tributary_base::wire::frame;
+
     use super::*;
     use crate::access::{BufferLayout, Source};
     use crate::engine::facts::reuse::AccessShift;
@@ -187,7 +186,7 @@ mod tests {
         let of =
             |file: &Extents| Facts::from_access((file, file), (AccessShift::No, 0), None, Some(Tiling::from_key(5)));
         let check = |one: &Contribution<'_>| {
-            let decoded = Decoded::from(&encoded(one, &[]));
+            let decoded = Decoded::from(&encoded(one, &[])).unwrap();
             assert_eq!((decoded.facts, &decoded.ranges, &decoded.footprint), (one.facts, &one.ranges, &one.footprint));
             assert_eq!(decoded.blocks.1, if one.facts.comes_along { one.small } else { 0 });
         };
@@ -202,10 +201,13 @@ mod tests {
         none.bring(1, &empty, Some(WriteAccess { file: &empty, ..access }));
         check(&none);
         let body = encoded(&one, &[]);
-        none.merge_encoded(&body);
+        assert!(none.merge_encoded(&body));
         assert_eq!((none.facts, none.small), (Facts { tiles: none.facts.tiles, ..one.facts }, one.small));
         assert!(encoded(&none, &[&body]).ends_with(&source));
-        none.merge_encoded(&encoded(&Contribution::new(of(&file), Footprint::unknown(3)), &[]));
+        assert!(none.merge_encoded(&encoded(&Contribution::new(of(&file), Footprint::unknown(3)), &[])));
         assert!(!none.facts.comes_along, "as one rank keeps its data");
+        let mut damaged = body;
+        damaged[8] = 2;
+        assert!(!none.merge_encoded(&damaged) && !none.merge_encoded(&[]), "a flag is 0 or 1");
     }
 }

@@ -3,28 +3,28 @@
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use tributary_base::wire;
+use tributary_base::wire::frame::Encoder;
+
 use crate::access::Direction;
 use crate::collectives::team::{Combine, Team};
 use crate::engine::facts::agreed::Agreed;
-use crate::engine::facts::words::{self, words};
-use crate::engine::policy::decision::Decision;
 use crate::engine::policy::learned::{FileTimes, Took};
-use crate::engine::policy::paths::Way;
+use crate::engine::policy::path::Path;
+use crate::engine::policy::rules::Decision;
 use crate::engine::record::report::CallTotals;
 use crate::engine::record::report::{CallReport, Clock, Lap, Seconds};
 use crate::engine::setup::Setup;
 use crate::engine::shared::arena::TURN;
 use crate::engine::shared::window_writer::WindowWriter;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::fabric::Endpoint;
-use crate::fabric::frame::Encoder;
 use crate::topology::Rank;
 
-words! {
-    /// The outcome of a call on one rank, or on all ranks of a team. Numbers are sums over ranks, except `rounds` and
-    /// times, which are maxima.
-    #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-    pub struct CallOutcome {
+/// The outcome of a call on one rank, or on all ranks of a team. Numbers are sums over ranks, except `rounds` and
+/// times, which are maxima.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct CallOutcome {
         /// Lowest rank with an error; `None` without an error.
         pub failed: Option<Rank>,
         /// Number of bytes written or read.
@@ -49,8 +49,12 @@ words! {
         pub again: bool,
         /// Value of the signal that counts turns of ranks.
         pub turn: u32,
-    }
 }
+
+wire::fields!(struct CallOutcome {
+    failed, transferred, metadata_bytes, metadata_messages, data_messages, in_memory, between_hosts, rounds, micros,
+    file_times, again, turn,
+});
 
 /// Index of the time of I/O among the times of an outcome.
 const IO: usize = 4;
@@ -123,28 +127,28 @@ impl CallOutcome {
     /// Returns the report of a call with this outcome of all ranks. `own` is this rank's numbers, if bytes moved after the
     /// first agreement.
     pub fn report(&self, setup: &Setup, direction: Direction, agreed: &Agreed, own: Option<&CallTotals>) -> CallReport {
-        let Decision { way, reason, windows } = agreed.decision;
+        let Decision { path, reason, windows } = agreed.decision;
         let (bytes_written, bytes_read) = match direction {
             Direction::Write => (self.transferred, 0),
             Direction::Read => (0, self.transferred),
         };
         CallReport {
-            path: way.path(),
+            path,
             reason,
             auto: own.and_then(|own| own.auto),
             told: None,
             plan_reused: own.is_some_and(|own| own.reused),
-            aggregators: match way {
-                Way::Root | Way::Slots | Way::Windows => 1,
-                Way::Hosts => setup.hosts.as_ref().map_or(0, |hosts| hosts.leaders().len()),
-                Way::Exchange => setup.roles(agreed.left.bytes).aggregators.len(),
-                Way::Nothing | Way::Itself | Way::Direct => 0,
+            aggregators: match path {
+                Path::Root | Path::Slots | Path::Windows => 1,
+                Path::Hosts => setup.hosts.as_ref().map_or(0, |hosts| hosts.leaders().len()),
+                Path::Exchange => setup.roles(agreed.left.bytes).aggregators.len(),
+                Path::Nothing | Path::Independent | Path::Direct => 0,
             },
             requests: agreed.all.requests,
             bytes: agreed.all.bytes,
             bytes_written,
             bytes_read,
-            rounds: if way == Way::Windows { windows.count() } else { self.rounds },
+            rounds: if path == Path::Windows { windows.count() } else { self.rounds },
             metadata_bytes: self.metadata_bytes,
             metadata_messages: self.metadata_messages,
             data_messages: self.data_messages,
@@ -173,23 +177,28 @@ pub async fn agree_on_outcome(
     own: CallOutcome,
     writer: Option<&WindowWriter<'_>>,
 ) -> Result<CallOutcome> {
-    let answer = team.combine(endpoint, &mut EndPart { own, writer }).await?;
-    Ok(words::get(&answer))
+    let rank = endpoint.rank();
+    let answer = team.combine(endpoint, &mut EndPart { rank, own, writer }).await?;
+    let damaged = || Error::internal(rank, "an outcome cannot be decoded");
+    wire::take(&mut &answer[..]).ok_or_else(damaged)
 }
 
 /// This rank's part in the agreement at the end of a call.
 struct EndPart<'a> {
+    rank: Rank,
     own: CallOutcome,
     writer: Option<&'a WindowWriter<'a>>,
 }
 
 impl Combine for EndPart<'_> {
     fn merge(&mut self, other: &[u8]) {
-        self.own.merge(&words::get(other));
+        let damaged = || CallOutcome { failed: Some(self.rank), ..CallOutcome::default() };
+        let other = wire::take(&mut &*other).unwrap_or_else(damaged);
+        self.own.merge(&other);
     }
 
     fn encode(&self, _others: &[&[u8]], out: &mut Encoder<'_>) {
-        words::add(&self.own, out);
+        out.put(&self.own);
     }
 
     fn decide(&mut self, others: &[&[u8]], out: &mut Encoder<'_>) {

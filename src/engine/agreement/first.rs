@@ -6,6 +6,9 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use tributary_base::wire;
+use tributary_base::wire::frame::Encoder;
+
 use super::contribution::Contribution;
 use super::footprint::{Footprint, Runs};
 use crate::access::{Direction, Extent, Extents, WriteAccess};
@@ -14,15 +17,14 @@ use crate::engine::facts::Facts;
 use crate::engine::facts::agreed::Agreed;
 use crate::engine::facts::calls::{CallFault, CallForm, CallKinds};
 use crate::engine::facts::reuse::AccessShift;
-use crate::engine::facts::words::{self, Words};
-use crate::engine::policy::paths::{Rules, Way};
+use crate::engine::policy::path::Path;
+use crate::engine::policy::rules::Rules;
 use crate::engine::setup::Setup;
 use crate::engine::shared::Arena;
 use crate::engine::storage::window_queue::Outcome;
 use crate::engine::storage::{Storage, end};
 use crate::error::{Error, FileOperation, Result};
 use crate::fabric::Endpoint;
-use crate::fabric::frame::Encoder;
 use crate::hints::Switch;
 use crate::topology::Rank;
 
@@ -74,8 +76,10 @@ impl FirstPart<'_> {
             self.contribution.facts.fail(self.rank);
         }
         let answer = team.combine(endpoint, self).await?;
-        *agreed = words::get(&answer);
-        Ok(if agreed.decision.way == Way::Windows { runs(agreed, &answer) } else { Runs::new() })
+        let mut rest = &answer[..];
+        let damaged = || Error::internal(self.rank, "a decision cannot be decoded");
+        *agreed = wire::take(&mut rest).ok_or_else(damaged)?;
+        Ok(if agreed.decision.path == Path::Windows { runs(agreed, rest) } else { Runs::new() })
     }
 
     /// Finds the end of the file for a read whose ranks have something left to read. All ranks have arrived: a rank may have
@@ -117,7 +121,11 @@ impl FirstPart<'_> {
 
 impl Combine for FirstPart<'_> {
     fn merge(&mut self, other: &[u8]) {
-        self.contribution.merge_encoded(other);
+        if !self.contribution.merge_encoded(other) {
+            let what = "the facts of another rank cannot be decoded".to_string();
+            *self.error = Some(Error::internal(self.rank, what));
+            self.contribution.facts.fail(self.rank);
+        }
     }
 
     fn encode(&self, others: &[&[u8]], out: &mut Encoder<'_>) {
@@ -130,35 +138,35 @@ impl Combine for FirstPart<'_> {
         let rules = if self.arena.is_some() { rules.in_memory() } else { rules };
         let may_write = self.storage.is_some() && (rules.in_memory || self.direction == Direction::Write);
         let mut agreed = setup.decided(&self.contribution, rules, may_write);
-        let done = match (agreed.decision.way, &self.storage, self.arena) {
+        let done = match (agreed.decision.path, &self.storage, self.arena) {
             _ if agreed.failed.is_some() => Ok(()),
-            (Way::Root | Way::Slots, Some(storage), _) => {
+            (Path::Root | Path::Slots, Some(storage), _) => {
                 let contribution = &self.contribution;
                 agreed.write_along(storage, (self.rank, &setup.path), |storage, written| {
                     contribution.write(others, storage, written).and_then(|()| setup.pass_on(storage))
                 })
             }
-            (Way::Windows, _, Some(arena)) => self.open_windows(arena, &mut agreed),
+            (Path::Windows, _, Some(arena)) => self.open_windows(arena, &mut agreed),
             _ => Ok(()),
         };
         if let Err(error) = done {
             *self.error = Some(error);
         }
-        words::add(&agreed, out);
-        if agreed.decision.way == Way::Windows {
+        out.put(&agreed);
+        if agreed.decision.path == Path::Windows {
             self.contribution.footprint().encode(out, 0);
         }
     }
 }
 
-/// Returns the extents in which every byte has data unless ranks overlap: the whole range, or the footprint behind the
-/// agreed words of the answer. If the number of bytes differs from that of the footprint, there are holes.
-fn runs(agreed: &Agreed, answer: &[u8]) -> Runs {
+/// Returns the extents in which every byte has data unless ranks overlap: the whole range, or the footprint in the
+/// rest of the answer. If the number of bytes differs from that of the footprint, there are holes.
+fn runs(agreed: &Agreed, mut rest: &[u8]) -> Runs {
     let left = &agreed.left;
     if left.bytes == left.span() {
         return Runs::from_elem(Extent { offset: left.start, len: left.span() }, 1);
     }
-    let footprint = Footprint::decode(answer, &mut (8 * Agreed::COUNT));
+    let footprint = Footprint::decode(&mut rest);
     if footprint.is_filled_by(left.bytes) { footprint.extents() } else { Runs::new() }
 }
 

@@ -5,10 +5,11 @@
 //! were alone. Block decompositions whose neighbours share a host are like that.
 
 use smallvec::SmallVec;
+use tributary_base::wire::frame::{self, Encoder, LENGTH};
+use tributary_base::wire::{Output, varint};
 
-use crate::access::{Extent, Extents, varint};
+use crate::access::{Extent, Extents};
 use crate::engine::policy::{FOOTPRINT_BYTES, FOOTPRINT_GAP};
-use crate::fabric::frame::{self, Encoder, LENGTH};
 
 /// Value of [`Footprint::host`] after footprints of several hosts were merged.
 const SEVERAL: u64 = u64::MAX;
@@ -108,17 +109,16 @@ impl Footprint {
             })
         });
         let fits = known && LENGTH + bytes.len() + behind <= out.room();
-        out.word(if fits { bytes.len() as u64 } else { 0 });
+        out.put(&if fits { bytes.len() } else { 0 });
         if fits {
             out.bytes(&bytes);
         }
     }
 
-    /// Decodes a footprint at `*at` and advances `*at` to its end. Damaged bytes give an unknown footprint.
-    pub fn decode(bytes: &[u8], at: &mut usize) -> Self {
-        let rest = bytes.get(*at..).unwrap_or_default();
-        let own = frame::get(rest);
-        *at += (LENGTH + own.len()).min(rest.len());
+    /// Decodes a footprint from the front of `from`, and removes its bytes there. Damaged bytes give an unknown footprint.
+    pub fn decode(from: &mut &[u8]) -> Self {
+        let own = frame::get(from);
+        *from = from.get(LENGTH + own.len()..).unwrap_or_default();
         let mut place = 0;
         let mut next = || varint::get(own, &mut place);
         let Some(host) = next().map(|host| host.wrapping_sub(1)) else { return Self::unknown(0) };
@@ -170,7 +170,7 @@ mod tests {
         for (host, pieces) in ranks {
             let mut encoded = vec![0; 2 * FOOTPRINT_BYTES];
             frame::put(&mut encoded, |out| Footprint::from_extents(*host, &extents(pieces), unit).encode(out, 0));
-            let own = Footprint::decode(frame::get(&encoded), &mut 0);
+            let own = Footprint::decode(&mut frame::get(&encoded));
             match hosts.entry(*host) {
                 std::collections::btree_map::Entry::Occupied(mut all) => all.get_mut().merge(own),
                 std::collections::btree_map::Entry::Vacant(none) => drop(none.insert(own)),

@@ -1,5 +1,8 @@
 //! Encodes and decodes the messages of a first agreement, for the fuzz targets (`fuzz/`).
 
+use tributary_base::wire;
+use tributary_base::wire::frame::{self, Encoder, LENGTH};
+
 use super::contribution::Contribution;
 use super::footprint::Footprint;
 use super::small::{SmallPiece, add_pieces};
@@ -10,8 +13,6 @@ use crate::engine::facts::agreed::Agreed;
 use crate::engine::facts::calls::{CallKind, CallKinds};
 use crate::engine::facts::reuse::AccessShift;
 use crate::engine::facts::tiling::Tiling;
-use crate::engine::facts::words;
-use crate::fabric::frame::{self, Encoder, LENGTH};
 use crate::topology::Rank;
 
 /// Returns what `encode` encodes: at most a few times `given` bytes, from which it was decoded.
@@ -34,7 +35,7 @@ pub fn contribution_to_write(rank: Rank, file: &Extents, data: Option<&[u8]>) ->
 /// Returns the encoded answer of rank 0 if `rank` is the only rank that writes, to `file`.
 pub fn answer_to_write(rank: Rank, file: &Extents) -> Vec<u8> {
     let agreed = of_write(rank, file).agreed(Tiling::from_key(7), Direction::Write);
-    encoded(0, |out| words::add(&agreed, out))
+    encoded(0, |out| out.put(&agreed))
 }
 
 fn of_write(rank: Rank, file: &Extents) -> Contribution<'static> {
@@ -43,27 +44,30 @@ fn of_write(rank: Rank, file: &Extents) -> Contribution<'static> {
     Contribution::new(facts, Footprint::unknown(0))
 }
 
-/// Decodes a contribution and encodes it again.
-pub fn contribution(body: &[u8]) -> Vec<u8> {
-    encoded(body.len(), |out| Contribution::from_encoded(body).encode(&[body], out))
+/// Decodes a contribution and encodes it again; `None` if it is damaged.
+pub fn contribution(body: &[u8]) -> Option<Vec<u8>> {
+    let decoded = Contribution::from_encoded(body)?;
+    Some(encoded(body.len(), |out| decoded.encode(&[body], out)))
 }
 
-/// Decodes two contributions, merges them and encodes the result.
-pub fn merged(one: &[u8], other: &[u8]) -> Vec<u8> {
-    let mut all = Contribution::from_encoded(one);
-    all.merge_encoded(other);
-    encoded(one.len() + other.len(), |out| all.encode(&[one, other], out))
+/// Decodes two contributions, merges them and encodes the result; `None` if one is damaged.
+pub fn merged(one: &[u8], other: &[u8]) -> Option<Vec<u8>> {
+    let mut all = Contribution::from_encoded(one)?;
+    all.merge_encoded(other).then(|| encoded(one.len() + other.len(), |out| all.encode(&[one, other], out)))
 }
 
-/// Returns the pieces of small data that rank 0 would write, as (rank, extent of the file, data).
+/// Returns the pieces of small data that rank 0 would write, as (rank, extent of the file, data); none if the contribution
+/// is damaged.
 pub fn pieces(body: &[u8]) -> Vec<(Rank, Extent, Vec<u8>)> {
     let mut pieces = Vec::new();
-    let blocks = Contribution::from_encoded(body).small_data(body);
+    let Some(decoded) = Contribution::from_encoded(body) else { return Vec::new() };
+    let blocks = decoded.small_data(body);
     add_pieces(0, blocks, 0, &mut pieces);
     pieces.iter().map(|piece: &SmallPiece| (piece.rank, piece.extent, piece.bytes(blocks).to_vec())).collect()
 }
 
-/// Decodes the answer of rank 0 and encodes it again.
-pub fn answer(body: &[u8]) -> Vec<u8> {
-    encoded(body.len(), |out| words::add(&words::get::<Agreed>(body), out))
+/// Decodes the answer of rank 0 and encodes it again; `None` if it is damaged.
+pub fn answer(mut body: &[u8]) -> Option<Vec<u8>> {
+    let agreed: Agreed = wire::take(&mut body)?;
+    Some(encoded(0, |out| out.put(&agreed)))
 }

@@ -18,10 +18,11 @@ pub mod internals;
 pub mod predicted;
 mod small;
 
+use tributary_base::wire;
+
 use crate::access::Extents;
 use crate::collectives::allgather;
 use crate::engine::facts::ranges::RankRanges;
-use crate::engine::facts::words::get;
 use crate::error::Result;
 use crate::fabric::Endpoint;
 
@@ -32,7 +33,7 @@ use crate::fabric::Endpoint;
 /// Errors of the message transport.
 pub async fn truly_disjoint(endpoint: &mut Endpoint, file: &Extents) -> Result<bool> {
     let (start, end) = file.span().unwrap_or_default();
-    let all = allgather(endpoint, &[start, end].map(u64::to_le_bytes).concat()).await?;
-    let ranges = all.chunks_exact(16).map(get::<[u64; 2]>).map(|[start, end]| (start, end));
+    let all = allgather(endpoint, &wire::to_bytes(&(start, end))).await?;
+    let ranges = all.chunks_exact(16).filter_map(wire::from_bytes::<(u64, u64)>);
     Ok(RankRanges::from_ranges(ranges.filter(|(start, end)| start < end)).are_disjoint() == Some(true))
 }

@@ -6,9 +6,8 @@ use crate::access::{Direction, Extents};
 use crate::drivers::{Driver, Layout};
 use crate::engine::facts::calls::CallForm;
 use crate::engine::facts::reuse::AccessShift;
-use crate::engine::policy::decision::Decision;
-use crate::engine::policy::paths::Path;
-use crate::engine::policy::reason::Reason;
+use crate::engine::policy::path::{Path, Reason};
+use crate::engine::policy::rules::Decision;
 use crate::engine::setup::Setup;
 use crate::engine::storage::window_queue::Outcome;
 use crate::error::Result;
@@ -72,8 +71,8 @@ impl PredictedPath {
         self.close_node();
         let Some(all) = &self.all else { return (Path::Nothing, Reason::NoData) };
         let rules = self.setup.rules(Direction::Write);
-        let Decision { way, reason, .. } = self.setup.decided(all, rules, self.setup.takes_small(rules)).decision;
-        (way.path(), reason)
+        let Decision { path, reason, .. } = self.setup.decided(all, rules, self.setup.takes_small(rules)).decision;
+        (path, reason)
     }
 }
 
@@ -106,7 +105,7 @@ mod tests {
     #[test]
     fn ranks_of_one_node_exchange_only_if_the_hints_say_so() {
         let path = |hints, per_node, file: &dyn Fn(Rank) -> Extents| predicted(hints, 1 << 20, per_node, file).0;
-        assert_eq!(path("", RANKS, &strided(64, 1 << 12)), Path::Shared);
+        assert_eq!(path("", RANKS, &strided(64, 1 << 12)), Path::Windows);
         assert_eq!(path("trib_shared_memory=disable", RANKS, &strided(64, 1 << 12)), Path::Exchange);
         assert_eq!(path("", 2, &strided(64, 1 << 12)), Path::Exchange);
         assert_eq!(path("romio_cb_write=disable", 2, &strided(64, 1 << 12)), Path::Direct);
@@ -121,7 +120,7 @@ mod tests {
 
     #[test]
     fn hosts_that_hold_no_bytes_of_each_other_do_not_exchange() {
-        assert_eq!(predicted("", 1, 2, apart), (Path::Shared, Reason::HostsApart));
+        assert_eq!(predicted("", 1, 2, apart), (Path::Hosts, Reason::HostsApart));
         assert_eq!(predicted("trib_host_domains=disable", 1, 2, apart).0, Path::Exchange);
         assert_eq!(predicted("", 1 << 20, 2, apart).0, Path::Exchange, "hosts would share a stripe");
     }
@@ -133,10 +132,10 @@ mod tests {
         let cases: [(&str, usize, Files<'_>, Path); 6] = [
             (alone, 1, &strided(8, 4), Path::Root),
             (alone, 1, &strided(64, 1 << 12), Path::Exchange),
-            (alone, 1, &strided(1 << 20, 2), Path::Direct),
+            (alone, 1, &strided(1 << 20, 2), Path::Independent),
             (nodes, 2, &strided(64, 1 << 12), Path::Exchange),
-            (nodes, 2, &apart, Path::Shared),
-            ("trib_driver=posix; trib_shared_memory=enable", RANKS, &strided(64, 1 << 12), Path::Shared),
+            (nodes, 2, &apart, Path::Hosts),
+            ("trib_driver=posix; trib_shared_memory=enable", RANKS, &strided(64, 1 << 12), Path::Windows),
         ];
         for (hints, per_node, file, expected) in cases {
             let directory = tempfile::tempdir().unwrap();

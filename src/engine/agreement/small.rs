@@ -5,10 +5,12 @@
 
 use std::cell::RefCell;
 
+use tributary_base::wire::frame::Encoder;
+use tributary_base::wire::{Output, Wire};
+
 use crate::access::{BufferLayout, Extent, Extents, Walk, WriteAccess};
 use crate::engine::policy::SMALL_OF_ONE;
 use crate::engine::storage::{Storage, StorageFailure, write_all};
-use crate::fabric::frame::Encoder;
 use crate::topology::Rank;
 
 /// Number of bytes of a block's head: rank, number of extents.
@@ -41,18 +43,13 @@ impl OwnData<'_> {
         if file.count() == 0 {
             return;
         }
-        out.word(rank as u64);
-        out.word(file.count());
+        out.put(&(rank, file.count()));
         // A shortcut for one extent: starting two walks takes longer than the copy.
         if let (1, Some((start, end)), BufferLayout::Contiguous) = (file.count(), file.span(), layout) {
-            out.word(start);
-            out.word(end - start);
+            out.put(&(start, end - start));
             return out.bytes(source.piece(0, end - start));
         }
-        file.iter().for_each(|extent| {
-            out.word(extent.offset);
-            out.word(extent.len);
-        });
+        file.iter().for_each(|extent| out.put(&(extent.offset, extent.len)));
         Walk::new(file, layout).visit_before(u64::MAX, |piece| out.bytes(source.piece(piece.memory, piece.len)));
     }
 
@@ -131,8 +128,7 @@ pub fn write(
 pub fn add_pieces(index: usize, body: &[u8], mut at: usize, pieces: &mut Vec<SmallPiece>) {
     while let Some((rank, count)) = body.get(at..).and_then(head) {
         let mut data = at + HEAD + count * EXTENT;
-        for place in body[at + HEAD..data].chunks_exact(EXTENT) {
-            let extent = Extent { offset: number(place), len: number(&place[8..]) };
+        for extent in extents(&body[at + HEAD..data]) {
             pieces.push(SmallPiece { rank, number: pieces.len(), extent, body: index, at: data });
             data += extent.len as usize;
         }
@@ -206,15 +202,14 @@ fn union(pieces: &[SmallPiece]) -> u64 {
     covered
 }
 
-/// Returns the integer in the first 8 bytes; 0 if there are fewer.
-fn number(bytes: &[u8]) -> u64 {
-    bytes.first_chunk().map_or(0, |word| u64::from_le_bytes(*word))
+/// Returns the encoded extents.
+fn extents(mut places: &[u8]) -> impl Iterator<Item = Extent> {
+    std::iter::from_fn(move || <(u64, u64)>::decode(&mut places)).map(|(offset, len)| Extent { offset, len })
 }
 
 /// Returns the rank and the number of extents of the first block; `None` at the end.
-fn head(bytes: &[u8]) -> Option<(Rank, usize)> {
-    let head = bytes.get(..HEAD)?;
-    Some((number(head) as Rank, number(&head[8..]) as usize))
+fn head(mut bytes: &[u8]) -> Option<(Rank, usize)> {
+    Wire::decode(&mut bytes)
 }
 
 /// Returns the number of bytes of data in blocks; `None` if a block is damaged or an extent ends beyond 2^63 - 1.
@@ -224,8 +219,7 @@ pub fn data_of_blocks(mut bytes: &[u8]) -> Option<u64> {
         let (_, count) = head(bytes)?;
         let (places, data) = bytes[HEAD..].split_at_checked(count.checked_mul(EXTENT)?)?;
         let mut own = 0u64;
-        for place in places.chunks_exact(EXTENT) {
-            let (offset, len) = (number(place), number(&place[8..]));
+        for Extent { offset, len } in extents(places) {
             offset.checked_add(len).filter(|end| *end <= i64::MAX as u64)?;
             own = own.checked_add(len)?;
         }
@@ -237,9 +231,10 @@ pub fn data_of_blocks(mut bytes: &[u8]) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
+    use tributary_base::wire::frame;
+
     use super::*;
     use crate::access::Source;
-    use crate::fabric::frame;
 
     fn block(rank: Rank, file: &Extents, data: &[u8]) -> Vec<u8> {
         let mut bytes = vec![0; 1 << 14];

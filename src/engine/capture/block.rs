@@ -5,8 +5,10 @@
 use std::time::Duration;
 
 use bytes::Bytes;
+use tributary_base::wire::varint::Varints;
+use tributary_base::wire::{self, Wire};
 
-use crate::access::{BufferLayout, Direction, Extent, Extents, Packer, varint};
+use crate::access::{BufferLayout, Direction, Extent, Extents, Packer};
 use crate::engine::record::report::Seconds;
 use crate::engine::record::timeline::{RankTimeline, Round};
 use crate::error::{Error, Result};
@@ -52,13 +54,13 @@ pub struct Call {
 
 /// Encodes the block of one rank.
 #[derive(Debug, Default)]
-pub struct Encoder {
+pub struct BlockWriter {
     out: Vec<u8>,
     lists: usize,
     last_start: u64,
 }
 
-impl Encoder {
+impl BlockWriter {
     /// Returns the number of lists so far.
     pub fn lists(&self) -> usize {
         self.lists
@@ -91,17 +93,13 @@ impl Encoder {
     ) {
         let flags = if direction == Direction::Read { READ } else { 0 } | if failed { FAILED } else { 0 };
         let [start, took] = [start, took].map(|time| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX));
-        let mut body = Vec::new();
-        varint::put(&mut body, flags);
-        for place in [Some(file), memory] {
+        let [[file, from], [memory, at]] = [Some(file), memory].map(|place| {
             let number = place.map_or(0, |place| place.list.map_or(1, |list| list as u64 + 2));
-            varint::put(&mut body, number);
-            varint::put(&mut body, place.map_or(0, |place| place.start));
-        }
-        varint::put(&mut body, start.saturating_sub(self.last_start));
-        varint::put(&mut body, took);
+            [number, place.map_or(0, |place| place.start)]
+        });
+        let since = start.saturating_sub(self.last_start);
         self.last_start = self.last_start.max(start);
-        self.record(CALL, &body);
+        self.record(CALL, &wire::to_bytes(&Varints([flags, file, from, memory, at, since, took])));
     }
 
     /// Appends the rank's timeline, encoded by [`timeline_body`].
@@ -110,8 +108,7 @@ impl Encoder {
     }
 
     fn record(&mut self, tag: u64, body: &[u8]) {
-        varint::put(&mut self.out, tag);
-        varint::put(&mut self.out, body.len() as u64);
+        Varints([tag, body.len() as u64]).encode(&mut self.out);
         self.out.extend_from_slice(body);
     }
 
@@ -134,137 +131,104 @@ pub fn decode(block: &Bytes) -> Result<Vec<Call>> {
 /// # Errors
 /// The same errors as [`decode`].
 pub fn decode_all(block: &Bytes) -> Result<(Vec<Call>, Option<RankTimeline>)> {
-    let mut decoder = BlockDecoder { block, at: 0, lists: Vec::new(), last_start: 0 };
+    let (mut rest, mut lists, mut last_start) = (block.clone(), Vec::new(), 0);
     let (mut calls, mut timeline) = (Vec::new(), None);
-    while decoder.at < block.len() {
-        let (tag, length) = (decoder.number()?, decoder.number()?);
-        let end = decoder.at.checked_add(length as usize).filter(|end| *end <= block.len());
-        let end = end.ok_or_else(|| decoder.damaged("a record is cut"))?;
+    while !rest.is_empty() {
+        let at = block.len() - rest.len();
+        let damaged = |what: &str| Error::codec(at, what.to_string());
+        let (tag, mut body) = next_record(&mut rest).ok_or_else(|| damaged("a record is cut"))?;
         match tag {
-            LIST => decoder.list(end)?,
-            CALL => calls.push(decoder.call()?),
-            TIMELINE => timeline = Some(decoder.timeline()?),
+            LIST => lists.push(Extents::read(&mut body)?),
+            CALL => calls.push(call(&body, &lists, &mut last_start).map_err(|what| damaged(what))?),
+            TIMELINE => {
+                timeline = Some(timeline_of(&body).ok_or_else(|| damaged("a timeline that cannot be decoded"))?);
+            }
             _ => {}
         }
-        if decoder.at > end {
-            return Err(decoder.damaged("a record is longer than it says"));
-        }
-        decoder.at = end;
     }
     Ok((calls, timeline))
+}
+
+/// Removes the first record from `block`. Returns its tag and its body; `None` if it is cut.
+fn next_record(block: &mut Bytes) -> Option<(u64, Bytes)> {
+    let mut rest = &block[..];
+    let Varints([tag, length]) = Wire::decode(&mut rest)?;
+    let head = block.len() - rest.len();
+    let end = head.checked_add(usize::try_from(length).ok()?).filter(|end| *end <= block.len())?;
+    let body = block.slice(head..end);
+    *block = block.slice(end..);
+    Some((tag, body))
+}
+
+/// Decodes the body of a call, whose extents are in `lists`. `last_start` is the start of the call before, and becomes the
+/// start of this one. An error says what is wrong.
+fn call(mut body: &[u8], lists: &[Extents], last_start: &mut u64) -> std::result::Result<Call, &'static str> {
+    let numbers = Wire::decode(&mut body).ok_or("a call is cut, or a number has over 64 bits")?;
+    let Varints([flags, file, from, memory, at, since, took]) = numbers;
+    let extents = |number: u64, start: u64| match number {
+        0 => Ok(None),
+        1 => Ok(Some(Extents::empty())),
+        _ => {
+            let list = usize::try_from(number - 2).ok().and_then(|index| lists.get(index)).cloned();
+            let moved = list.ok_or("a list that is not there")?.shift(start);
+            moved.map(Some).map_err(|_| "extents end beyond the largest offset")
+        }
+    };
+    *last_start = last_start.saturating_add(since);
+    Ok(Call {
+        direction: if flags & READ == 0 { Direction::Write } else { Direction::Read },
+        failed: flags & FAILED != 0,
+        file: extents(file, from)?.ok_or("a call without extents in the file")?,
+        memory: extents(memory, at)?.map_or(BufferLayout::Contiguous, BufferLayout::Extents),
+        start: Duration::from_nanos(*last_start),
+        took: Duration::from_nanos(took),
+    })
 }
 
 /// Encodes a timeline as the body of a record: varints, times in nanoseconds. The calls themselves are other records of
 /// the block.
 pub fn timeline_body(timeline: &RankTimeline) -> Vec<u8> {
-    let mut body = Vec::new();
     let nanos = |seconds: f64| (seconds * 1e9).round() as u64;
     let RankTimeline { seconds, windows, covered, fan_in, rounds } = timeline;
     let Seconds { flatten, metadata, data, placement, io, agreement, total, .. } = *seconds;
-    let times = [flatten, metadata, data, placement, io, agreement, total].map(nanos);
-    times
-        .into_iter()
-        .chain([*windows, *covered, fan_in.len() as u64])
-        .for_each(|number| varint::put(&mut body, number));
-    fan_in
-        .iter()
-        .for_each(|&(ranks, times)| [u64::from(ranks), times].iter().for_each(|it| varint::put(&mut body, *it)));
-    varint::put(&mut body, rounds.len() as u64);
+    let mut body = Vec::new();
+    Varints([flatten, metadata, data, placement, io, agreement, total].map(nanos)).encode(&mut body);
+    Varints([*windows, *covered, fan_in.len() as u64]).encode(&mut body);
+    fan_in.iter().for_each(|&(ranks, times)| Varints([u64::from(ranks), times]).encode(&mut body));
+    Varints([rounds.len() as u64]).encode(&mut body);
     for Round { call, round, ranks, bytes, exchange, io } in rounds {
         let [exchange, io] = [exchange, io].map(|(begin, end)| [nanos(*begin), nanos(end - begin)]);
-        let numbers = [*call, *round, u64::from(*ranks), *bytes, exchange[0], exchange[1], io[0], io[1]];
-        numbers.iter().for_each(|number| varint::put(&mut body, *number));
+        let ranks = u64::from(*ranks);
+        Varints([*call, *round, ranks, *bytes, exchange[0], exchange[1], io[0], io[1]]).encode(&mut body);
     }
     body
 }
 
-struct BlockDecoder<'a> {
-    block: &'a Bytes,
-    at: usize,
-    lists: Vec<Extents>,
-    last_start: u64,
+/// Decodes the body of a timeline; `None` if it is damaged.
+fn timeline_of(mut body: &[u8]) -> Option<RankTimeline> {
+    let from = &mut body;
+    let times = Varints::<7>::decode(from)?.0.map(|nanos| nanos as f64 / 1e9);
+    let [flatten, metadata, data, placement, io, agreement, total] = times;
+    let seconds = Seconds { flatten, metadata, data, placement, io, agreement, total, ..Seconds::default() };
+    let Varints([windows, covered, count]) = Wire::decode(from)?;
+    let fan_in = |_| {
+        let Varints([ranks, times]) = Wire::decode(from)?;
+        Some((u32::try_from(ranks).ok()?, times))
+    };
+    let fan_in = (0..count).map(fan_in).collect::<Option<_>>()?;
+    let Varints([count]) = Wire::decode(from)?;
+    let rounds = (0..count).map(|_| round_of(from)).collect::<Option<_>>()?;
+    Some(RankTimeline { seconds, windows, covered, fan_in, rounds })
 }
 
-impl BlockDecoder<'_> {
-    fn damaged(&self, what: &str) -> Error {
-        Error::codec(self.at, what.to_string())
-    }
-
-    fn number(&mut self) -> Result<u64> {
-        varint::get(self.block, &mut self.at).ok_or_else(|| self.damaged("a number is cut, or has over 64 bits"))
-    }
-
-    fn list(&mut self, end: usize) -> Result<()> {
-        let mut body = self.block.slice(self.at..end);
-        self.lists.push(Extents::read(&mut body)?);
-        Ok(())
-    }
-
-    fn call(&mut self) -> Result<Call> {
-        let flags = self.number()?;
-        let (file, memory) = (self.extents()?, self.extents()?);
-        let start = self.last_start.saturating_add(self.number()?);
-        self.last_start = start;
-        let took = Duration::from_nanos(self.number()?);
-        let direction = if flags & READ == 0 { Direction::Write } else { Direction::Read };
-        let file = file.ok_or_else(|| self.damaged("a call without extents in the file"))?;
-        let memory = memory.map_or(BufferLayout::Contiguous, BufferLayout::Extents);
-        Ok(Call { direction, failed: flags & FAILED != 0, file, memory, start: Duration::from_nanos(start), took })
-    }
-
-    fn seconds(&mut self) -> Result<f64> {
-        Ok(self.number()? as f64 / 1e9)
-    }
-
-    fn span(&mut self) -> Result<(f64, f64)> {
-        let begin = self.seconds()?;
-        Ok((begin, begin + self.seconds()?))
-    }
-
-    fn small(&mut self) -> Result<u32> {
-        let number = self.number()?;
-        u32::try_from(number).map_err(|_| self.damaged("a number of ranks has over 32 bits"))
-    }
-
-    fn timeline(&mut self) -> Result<RankTimeline> {
-        let seconds = Seconds {
-            flatten: self.seconds()?,
-            metadata: self.seconds()?,
-            data: self.seconds()?,
-            placement: self.seconds()?,
-            io: self.seconds()?,
-            agreement: self.seconds()?,
-            total: self.seconds()?,
-            ..Seconds::default()
+fn round_of(from: &mut &[u8]) -> Option<Round> {
+    let Varints([call, round, ranks, bytes, exchange, sent, io, done]) = Wire::decode(from)?;
+    let span = |begin: u64, took: u64| {
+        let begin = begin as f64 / 1e9;
+        (begin, begin + took as f64 / 1e9)
         };
-        let (windows, covered) = (self.number()?, self.number()?);
-        let fan_in = (0..self.number()?).map(|_| Ok((self.small()?, self.number()?))).collect::<Result<Vec<_>>>()?;
-        let rounds = (0..self.number()?).map(|_| self.round()).collect::<Result<Vec<_>>>()?;
-        Ok(RankTimeline { seconds, windows, covered, fan_in, rounds })
-    }
-
-    fn round(&mut self) -> Result<Round> {
-        Ok(Round {
-            call: self.number()?,
-            round: self.number()?,
-            ranks: self.small()?,
-            bytes: self.number()?,
-            exchange: self.span()?,
-            io: self.span()?,
-        })
-    }
-
-    fn extents(&mut self) -> Result<Option<Extents>> {
-        let (number, start) = (self.number()?, self.number()?);
-        match number {
-            0 => Ok(None),
-            1 => Ok(Some(Extents::empty())),
-            _ => {
-                let list = usize::try_from(number - 2).ok().and_then(|index| self.lists.get(index)).cloned();
-                list.ok_or_else(|| self.damaged("a list that is not there"))?.shift(start).map(Some)
-            }
-        }
-    }
+    let (exchange, io) = (span(exchange, sent), span(io, done));
+    Some(Round { call, round, ranks: u32::try_from(ranks).ok()?, bytes, exchange, io })
 }
 
 #[cfg(test)]
@@ -285,7 +249,7 @@ mod tests {
     proptest! {
         #[test]
         fn a_block_gives_its_calls_back(calls in prop::collection::vec((extents(), any::<bool>(), 0u64..1 << 50), 0..10)) {
-            let mut encoder = Encoder::default();
+            let mut encoder = BlockWriter::default();
             let mut start = 0;
             for (extents, read, time) in &calls {
                 encoder.add_list(extents);
@@ -324,7 +288,7 @@ mod tests {
         let seconds = Seconds { flatten: 0.25, io: 3.5, total: 8.0, ..Seconds::default() };
         let rounds = vec![round, Round { io: (0.75, 0.75), ..round }];
         let timeline = RankTimeline { seconds, windows: 12, covered: 1 << 50, fan_in: vec![(1, 5), (9, 7)], rounds };
-        let mut encoder = Encoder::default();
+        let mut encoder = BlockWriter::default();
         encoder.add_timeline(&timeline_body(&timeline));
         let block = Bytes::from(encoder.finish());
         assert_eq!(decode_all(&block).unwrap(), (Vec::new(), Some(timeline)));
@@ -334,7 +298,7 @@ mod tests {
 
     #[test]
     fn an_unknown_record_is_skipped() {
-        let mut encoder = Encoder::default();
+        let mut encoder = BlockWriter::default();
         encoder.record(77, b"a later version wrote this");
         encoder.add_call(Direction::Read, false, (ListPlace::default(), None), Duration::ZERO, Duration::ZERO);
         assert_eq!(decode(&encoder.finish().into()).unwrap().len(), 1);
@@ -342,7 +306,7 @@ mod tests {
 
     #[test]
     fn a_list_that_is_not_there_is_an_error() {
-        let mut encoder = Encoder::default();
+        let mut encoder = BlockWriter::default();
         encoder.add_call(
             Direction::Read,
             false,

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use super::block::{Encoder, ListPlace, timeline_body};
+use super::block::{BlockWriter, ListPlace, timeline_body};
 use super::layout::Asked;
 use super::target::CaptureTarget;
 use crate::access::{BufferLayout, Direction, Extents};
@@ -26,7 +26,7 @@ pub struct Recording {
     opened: Instant,
     /// Number of bytes of the capture that this rank may still use.
     room: u64,
-    encoder: Encoder,
+    block: BlockWriter,
     /// Lists that are not encoded yet; their numbers follow those of the encoded lists.
     held: Vec<Extents>,
     /// Memory of the lists in `held`, in bytes.
@@ -53,11 +53,11 @@ struct RecordedCall {
 impl Recording {
     /// Starts a recording on rank `rank` of `ranks`.
     pub fn new(target: &'static CaptureTarget, rank: usize, ranks: usize) -> Self {
-        let (encoder, held, held_bytes, calls) = Default::default();
+        let (block, held, held_bytes, calls) = Default::default();
         let room = target.limit / ranks as u64;
         let reports = (rank == 0).then(String::new);
         let opened = Instant::now();
-        Self { target, opened, room, encoder, held, held_bytes, calls, reports, made: 0, is_full: false, asked: None }
+        Self { target, opened, room, block, held, held_bytes, calls, reports, made: 0, is_full: false, asked: None }
     }
 
     /// Returns the directory and limit of the capture.
@@ -103,7 +103,7 @@ impl Recording {
         let Some((start, _)) = list.span() else {
             return ListPlace::default();
         };
-        let first = self.encoder.lists();
+        let first = self.block.lists();
         let lately = self.held.iter().enumerate().rev().take(COMPARED);
         let found = lately.filter(|(_, before)| list.shift_from(before).is_some()).map(|(index, _)| index).next();
         let index = found.unwrap_or_else(|| {
@@ -144,9 +144,9 @@ impl Recording {
     fn encode(&mut self) {
         self.held_bytes = 0;
         for list in self.held.drain(..) {
-            let (before, memory) = (self.encoder.bytes(), list.memory() as u64);
-            self.encoder.add_list(&list);
-            let encoded = (self.encoder.bytes() - before) as u64;
+            let (before, memory) = (self.block.bytes(), list.memory() as u64);
+            self.block.add_list(&list);
+            let encoded = (self.block.bytes() - before) as u64;
             // Returns the room reserved for the list in memory, less its encoded length.
             self.room = (self.room + memory).saturating_sub(encoded);
         }
@@ -157,15 +157,15 @@ impl Recording {
     pub fn finish(mut self, timeline: Option<RankTimeline>) -> Finished {
         self.encode();
         let timeline = timeline.map(|timeline| timeline_body(&timeline)).filter(|body| body.len() as u64 <= self.room);
-        let Self { mut encoder, calls, reports, made, .. } = self;
+        let Self { mut block, calls, reports, made, .. } = self;
         for RecordedCall { direction, failed, file, memory, start, took } in &calls {
-            encoder.add_call(*direction, *failed, (*file, *memory), *start, *took);
+            block.add_call(*direction, *failed, (*file, *memory), *start, *took);
         }
         if let Some(timeline) = timeline {
-            encoder.add_timeline(&timeline);
+            block.add_timeline(&timeline);
         }
         let recorded = calls.len() as u64;
-        Finished { block: encoder.finish(), recorded, made, reports: reports.unwrap_or_default() }
+        Finished { block: block.finish(), recorded, made, reports: reports.unwrap_or_default() }
     }
 }
 

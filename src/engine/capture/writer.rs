@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::Path;
 
-use super::block::{Call, Encoder, ListPlace};
+use super::block::{BlockWriter, Call, ListPlace};
 use super::layout::{Header, PartEntry, front, front_len};
 use super::reader::CallOutcome;
 use crate::access::{BufferLayout, Extents};
@@ -58,37 +58,37 @@ pub fn write(
 
 /// Encodes the calls of one rank as a block.
 fn encode(calls: &[Call]) -> Vec<u8> {
-    let mut lists = ListEncoder::default();
+    let mut lists = ListWriter::default();
     for call in calls {
         let file = lists.place(&call.file);
         let memory = match &call.memory {
             BufferLayout::Contiguous => None,
             BufferLayout::Extents(extents) => Some(lists.place(extents)),
         };
-        lists.encoder.add_call(call.direction, call.failed, (file, memory), call.start, call.took);
+        lists.block.add_call(call.direction, call.failed, (file, memory), call.start, call.took);
     }
-    lists.encoder.finish()
+    lists.block.finish()
 }
 
 #[derive(Default)]
-struct ListEncoder {
-    encoder: Encoder,
+struct ListWriter {
+    block: BlockWriter,
     lately: Vec<(usize, Extents)>,
 }
 
-impl ListEncoder {
+impl ListWriter {
     fn place(&mut self, list: &Extents) -> ListPlace {
         let Some((start, _)) = list.span() else {
             return ListPlace::default();
         };
         let found = self.lately.iter().find(|(_, before)| list.shift_from(before).is_some()).map(|(number, _)| *number);
         let number = found.unwrap_or_else(|| {
-            self.encoder.add_list(list);
-            self.lately.push((self.encoder.lists() - 1, list.clone()));
+            self.block.add_list(list);
+            self.lately.push((self.block.lists() - 1, list.clone()));
             if self.lately.len() > COMPARED {
                 self.lately.remove(0);
             }
-            self.encoder.lists() - 1
+            self.block.lists() - 1
         });
         ListPlace { list: Some(number), start }
     }

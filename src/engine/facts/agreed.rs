@@ -1,27 +1,26 @@
 //! The result of a call's first agreement: the merged facts of all ranks. The rules of the policy use nothing else.
 
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
+
+use tributary_base::wire;
 
 use crate::access::Direction;
 use crate::engine::facts::calls::CallFault;
 use crate::engine::facts::ranges::RankRanges;
 use crate::engine::facts::reuse::{AccessShift, Reuse};
 use crate::engine::facts::tiling::Tiling;
-use crate::engine::facts::words::words;
 use crate::engine::facts::{Amount, Facts};
-use crate::engine::policy::decision::Decision;
-use crate::engine::policy::paths::Way;
+use crate::engine::policy::path::Path;
+use crate::engine::policy::rules::Decision;
 use crate::engine::storage::behind::call::AgreedWrite;
 use crate::engine::storage::{Storage, StorageFailure, guarded, without_size_signal};
 use crate::error::{FileOperation, Result};
 use crate::topology::Rank;
 
-words! {
-    /// The result of a call's first agreement, the same on all ranks. One rank computes it and sends it to all.
-    #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-    pub struct Agreed {
+/// The result of a call's first agreement, the same on all ranks. One rank computes it and sends it to all.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Agreed {
         /// Reason for which the call fails; `None` if it goes on. If it fails, ranks read only each other's facts,
         /// because other data depends on the call.
         pub failed: Option<CallFault>,
@@ -54,8 +53,12 @@ words! {
         pub have_sieved: bool,
         /// How the bytes of the call go.
         pub decision: Decision,
-    }
 }
+
+wire::fields!(struct Agreed {
+    failed, all, left, reuse, disjoint, hosts_are_apart, came_along, redone, no_memory, transferred, micros, is_sole,
+    wants_early, have_sieved, decision,
+});
 
 impl Agreed {
     /// Computes the result from the merged facts of all ranks. `apart` is true if no two hosts have bytes in the same
@@ -110,7 +113,7 @@ impl Agreed {
             has_early: self.transferred > 0,
             is_repeated: self.redone,
             // On all other paths, one rank writes each byte.
-            may_overlap: self.decision.way == Way::Direct && self.disjoint != Some(true),
+            may_overlap: self.decision.path == Path::Direct && self.disjoint != Some(true),
         }
     }
 
@@ -122,7 +125,7 @@ impl Agreed {
     pub fn write_along(
         &mut self,
         storage: &Result<Arc<dyn Storage>>,
-        (rank, path): (Rank, &Path),
+        (rank, path): (Rank, &std::path::Path),
         write: impl FnOnce(&dyn Storage, &mut u64) -> std::result::Result<(), StorageFailure>,
     ) -> Result<()> {
         let (begin, _quiet) = (Instant::now(), without_size_signal());
@@ -139,7 +142,6 @@ impl Agreed {
 pub mod tests {
     use super::*;
     use crate::access::Extents;
-    use crate::engine::facts::words::{get, message};
     use crate::engine::storage::window_queue::Outcome;
 
     /// Returns the result of the agreement of ranks with these accesses. With `tiling`, ranks hash their pieces; the
@@ -177,6 +179,6 @@ pub mod tests {
         assert_eq!((apart.left.bytes, apart.transferred, apart.redone), (100, 100, false));
         let overlapping = agreed(&[block(0), block(50)], None, &[0]);
         assert_eq!((overlapping.left.bytes, overlapping.transferred, overlapping.redone), (200, 0, true));
-        assert!([apart, overlapping].iter().all(|one| get::<Agreed>(&message(one)) == *one));
+        assert!([apart, overlapping].iter().all(|one| wire::from_bytes(&wire::to_bytes(one)) == Some(*one)));
     }
 }

@@ -1,7 +1,8 @@
 //! The collective call that each rank is in, as one word of its facts. If ranks are in different calls (one reads while
 //! others write), all ranks get an error that names both calls, before any rank uses data of another call.
 
-use super::words::Words;
+use tributary_base::wire::{Output, Wire};
+
 use crate::access::Direction;
 use crate::topology::Rank;
 
@@ -133,17 +134,17 @@ impl CallKinds {
     }
 }
 
-impl Words for CallKinds {
-    const COUNT: usize = 1;
+impl Wire for CallKinds {
+    const SIZE: Option<usize> = u64::SIZE;
 
-    #[inline]
-    fn encode(&self, next: &mut impl FnMut(u64)) {
-        next(self.0);
+    #[inline(always)]
+    fn encode(&self, to: &mut impl Output) {
+        self.0.encode(to);
     }
 
-    #[inline]
-    fn decode(next: &mut impl FnMut() -> u64) -> Self {
-        Self(next())
+    #[inline(always)]
+    fn decode(from: &mut &[u8]) -> Option<Self> {
+        u64::decode(from).map(Self)
     }
 }
 
@@ -172,24 +173,25 @@ impl Default for CallFault {
     }
 }
 
-impl Words for CallFault {
-    const COUNT: usize = 1;
+impl Wire for CallFault {
+    const SIZE: Option<usize> = u64::SIZE;
 
-    #[inline]
-    fn encode(&self, next: &mut impl FnMut(u64)) {
-        next(match *self {
+    #[inline(always)]
+    fn encode(&self, to: &mut impl Output) {
+        let word = match *self {
             Self::OfRank(rank) => rank as u64,
             Self::Mixed(CallKinds(word)) => word,
-        });
+        };
+        word.encode(to);
     }
 
     /// Decodes the word. The kind of a call is in the highest bits, which a rank never uses.
-    #[inline]
-    fn decode(next: &mut impl FnMut() -> u64) -> Self {
-        match next() {
+    #[inline(always)]
+    fn decode(from: &mut &[u8]) -> Option<Self> {
+        Some(match u64::decode(from)? {
             rank if rank >> 60 == 0 => Self::OfRank(rank as Rank),
             word => Self::Mixed(CallKinds(word)),
-        }
+        })
     }
 }
 
@@ -197,7 +199,7 @@ impl Words for CallFault {
 mod tests {
     use super::CallKind::{Close, NonBlockingWrite, Read, Sync, Write};
     use super::*;
-    use crate::engine::facts::words::{get, message};
+    use tributary_base::wire::{from_bytes, to_bytes};
 
     fn merged(calls: &[(CallKind, Rank)]) -> CallKinds {
         calls.iter().fold(CallKinds::NONE, |mut all, &(kind, rank)| {
@@ -213,7 +215,7 @@ mod tests {
             CallFault::OfRank(RANK_MASK as Rank),
             CallFault::Mixed(merged(&[(Write, 3), (Close, 0)])),
         ] {
-            assert_eq!(get::<CallFault>(&message(&fault)), fault);
+            assert_eq!(from_bytes(&to_bytes(&fault)), Some(fault));
         }
     }
 

@@ -3,7 +3,6 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`words`](mod@words) | the encoding of facts |
 //! | [`calls`] | the collective call that each rank is in |
 //! | [`ranges`] | the ranges of ranks, and whether they overlap |
 //! | [`tiling`] | a hash that shows whether pieces of several ranks tile a range |
@@ -15,36 +14,36 @@ pub(in crate::engine) mod calls;
 pub(in crate::engine) mod ranges;
 pub(in crate::engine) mod reuse;
 pub(in crate::engine) mod tiling;
-pub(in crate::engine) mod words;
+
+use tributary_base::wire;
 
 use crate::access::Extents;
 use crate::engine::facts::calls::{CallKind, CallKinds};
 use crate::engine::facts::reuse::AccessShift;
 use crate::engine::facts::tiling::Tiling;
-use crate::engine::facts::words::words;
 use crate::engine::policy::MAX_CHECKED_PIECES;
 use crate::engine::storage::window_queue::Outcome;
 use crate::topology::Rank;
 
-words! {
-    /// Bytes, extents and range of the accesses of one or more ranks.
-    #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-    pub struct Amount {
-        /// Lowest offset in the file; `u64::MAX` without data.
-        pub start: u64,
-        /// Highest end in the file; 0 without data. In an agreed read, at most the end of the file.
-        pub end: u64,
-        /// Number of bytes.
-        pub bytes: u64,
-        /// Number of extents.
-        pub requests: u64,
-        /// Maximum number of extents of a rank.
-        pub most: u64,
-        /// Estimated number of pairs (rank, window) in which the rank has bytes in the window; 0 if no choice depends
-        /// on it.
-        pub touched: u64,
-    }
+/// Bytes, extents and range of the accesses of one or more ranks.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Amount {
+    /// Lowest offset in the file; `u64::MAX` without data.
+    pub start: u64,
+    /// Highest end in the file; 0 without data. In an agreed read, at most the end of the file.
+    pub end: u64,
+    /// Number of bytes.
+    pub bytes: u64,
+    /// Number of extents.
+    pub requests: u64,
+    /// Maximum number of extents of a rank.
+    pub most: u64,
+    /// Estimated number of pairs (rank, window) in which the rank has bytes in the window; 0 if no choice depends
+    /// on it.
+    pub touched: u64,
 }
+
+wire::fields!(struct Amount { start, end, bytes, requests, most, touched });
 
 impl Amount {
     /// The amount of a rank without bytes.
@@ -100,41 +99,44 @@ impl Amount {
     }
 }
 
-words! {
-    /// Arguments, errors and amounts of one or more ranks in a call, for the first agreement.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-    pub struct Facts {
-        /// The collective calls that the ranks are in.
-        pub calls: CallKinds,
-        /// Lowest rank with an error; `None` if no rank has one.
-        pub failed: Option<Rank>,
-        /// Amount of the whole call, as the ranks passed it.
-        pub all: Amount,
-        /// Amount that is left after ranks have written or read their own bytes before the agreement. Bytes that a rank
-        /// in shared memory has twice count once.
-        pub left: Amount,
-        /// How the access relates to the accesses of kept plans ([`AccessShift::words`]).
-        pub again: [u64; 3],
-        /// End of the file in bytes; `u64::MAX` if no rank has looked.
-        pub limit: u64,
-        /// Sum of the hashes of all pieces ([`Tiling`]); `None` if a rank has not computed its hashes.
-        pub tiles: Option<u64>,
-        /// Number of bytes that ranks have written or read before the agreement.
-        pub transferred: u64,
-        /// Maximum time over ranks for these bytes, in microseconds.
-        pub micros: u64,
-        /// True if all remaining data of the ranks comes along with the facts.
-        pub comes_along: bool,
-        /// True if only the ranks of this call, in this call, can be writing the file now.
-        pub is_sole: bool,
-        /// True if a rank has pieces that it would write before the agreement, if it may.
-        pub wants_early: bool,
-        /// True if a rank has let another library write by data sieving ([`WritersBeside::have_sieved`]).
-        ///
-        /// [`WritersBeside::have_sieved`]: crate::engine::WritersBeside::have_sieved
-        pub have_sieved: bool,
-    }
+/// Arguments, errors and amounts of one or more ranks in a call, for the first agreement.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Facts {
+    /// The collective calls that the ranks are in.
+    pub calls: CallKinds,
+    /// Lowest rank with an error; `None` if no rank has one.
+    pub failed: Option<Rank>,
+    /// Amount of the whole call, as the ranks passed it.
+    pub all: Amount,
+    /// Amount that is left after ranks have written or read their own bytes before the agreement. Bytes that a rank
+    /// in shared memory has twice count once.
+    pub left: Amount,
+    /// How the access relates to the accesses of kept plans ([`AccessShift::words`]).
+    pub again: [u64; 3],
+    /// End of the file in bytes; `u64::MAX` if no rank has looked.
+    pub limit: u64,
+    /// Sum of the hashes of all pieces ([`Tiling`]); `None` if a rank has not computed its hashes.
+    pub tiles: Option<u64>,
+    /// Number of bytes that ranks have written or read before the agreement.
+    pub transferred: u64,
+    /// Maximum time over ranks for these bytes, in microseconds.
+    pub micros: u64,
+    /// True if all remaining data of the ranks comes along with the facts.
+    pub comes_along: bool,
+    /// True if only the ranks of this call, in this call, can be writing the file now.
+    pub is_sole: bool,
+    /// True if a rank has pieces that it would write before the agreement, if it may.
+    pub wants_early: bool,
+    /// True if a rank has let another library write by data sieving ([`WritersBeside::have_sieved`]).
+    ///
+    /// [`WritersBeside::have_sieved`]: crate::engine::WritersBeside::have_sieved
+    pub have_sieved: bool,
 }
+
+wire::fields!(struct Facts {
+    calls, failed, all, left, again, limit, tiles, transferred, micros, comes_along, is_sole, wants_early,
+    have_sieved,
+});
 
 impl Facts {
     /// The neutral value, of no rank.
@@ -222,7 +224,6 @@ impl Facts {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::facts::words::{get, message};
 
     #[test]
     fn facts_survive_encoding_and_merge() {
@@ -234,7 +235,7 @@ mod tests {
         let mut one = Facts { limit: 1000, ..of(Some(&early)) };
         one.fail(3);
         for own in [one, of(None), Facts::NONE] {
-            assert_eq!(get::<Facts>(&message(&own)), own);
+            assert_eq!(wire::from_bytes(&wire::to_bytes(&own)), Some(own));
             let mut all = Facts::NONE;
             all.merge(&own);
             assert_eq!(all, own);

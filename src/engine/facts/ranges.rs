@@ -1,6 +1,7 @@
 //! The file ranges of ranks, and whether they overlap. Messages carry the ranges while there are few of them.
 
 use smallvec::SmallVec;
+use tributary_base::wire::{Output, Wire};
 
 use crate::engine::policy::MAX_RANGES;
 
@@ -61,31 +62,33 @@ impl RankRanges {
         }
     }
 
-    /// Encodes the ranges; too many ranges are encoded as unknown.
-    pub fn encode(&self, next: &mut impl FnMut(u64)) {
+}
+
+/// Too many ranges are encoded as unknown.
+impl Wire for RankRanges {
+    const SIZE: Option<usize> = None;
+
+    #[inline]
+    fn encode(&self, to: &mut impl Output) {
         match self {
             Self::Disjoint(all) if all.len() <= MAX_RANGES => {
-                next(all.len() as u64);
-                all.iter().flat_map(|&(start, end)| [start, end]).for_each(next);
+                all.len().encode(to);
+                all.iter().for_each(|range| range.encode(to));
             }
-            Self::Overlap => next(u64::MAX),
-            Self::Disjoint(_) | Self::TooMany => next(u64::MAX - 1),
+            Self::Overlap => u64::MAX.encode(to),
+            Self::Disjoint(_) | Self::TooMany => (u64::MAX - 1).encode(to),
         }
     }
 
-    /// Decodes ranges; damaged ranges are unknown.
-    pub fn decode(next: &mut impl FnMut() -> u64) -> Self {
-        match next() {
+    fn decode(from: &mut &[u8]) -> Option<Self> {
+        match u64::decode(from)? {
             count if count <= MAX_RANGES as u64 => {
-                let ranges: RangeList = (0..count).map(|_| (next(), next())).collect();
+                let ranges = (0..count).map(|_| Wire::decode(from)).collect::<Option<RangeList>>()?;
                 // A damaged message may have a range without bytes.
-                match ranges.iter().all(|(start, end)| start < end) {
-                    true => Self::from_ranges(ranges.into_iter()),
-                    false => Self::TooMany,
-                }
+                ranges.iter().all(|(start, end)| start < end).then(|| Self::from_ranges(ranges.into_iter()))
             }
-            u64::MAX => Self::Overlap,
-            _ => Self::TooMany,
+            u64::MAX => Some(Self::Overlap),
+            _ => Some(Self::TooMany),
         }
     }
 }
@@ -110,6 +113,8 @@ fn joined(mut all: RangeList) -> RankRanges {
 
 #[cfg(test)]
 mod tests {
+    use tributary_base::wire::{from_bytes, to_bytes};
+
     use super::*;
     use proptest::prelude::*;
 
@@ -117,11 +122,8 @@ mod tests {
     fn merged(spans: &[(u64, u64)]) -> RankRanges {
         let mut all = RankRanges::from_ranges([].into_iter());
         for &span in spans {
-            let mut words = Vec::new();
             all.merge(RankRanges::from_ranges([span].into_iter()));
-            all.encode(&mut |value| words.push(value));
-            let mut words = words.into_iter();
-            all = RankRanges::decode(&mut || words.next().unwrap());
+            all = from_bytes(&to_bytes(&all)).unwrap();
         }
         all
     }

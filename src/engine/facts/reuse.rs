@@ -1,6 +1,6 @@
 //! How the access of a rank relates to the accesses of kept plans, and the plan that all ranks agree to use again.
 
-use crate::engine::facts::words::words;
+use tributary_base::wire;
 
 /// How a rank's access relates to the accesses of the kept plans. Plans are a set of bits, one for each kept plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,13 +33,13 @@ impl AccessShift {
     }
 }
 
-words! {
-    /// A kept plan that fits the access of every rank, and the shift.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-    pub struct Reuse {
-        /// Index of the plan among the kept plans.
-        pub plan: usize,
-        /// Number of bytes by which the access of every rank is shifted from the access of the plan.
-        pub shift: i64,
-    }
+/// A kept plan that fits the access of every rank, and the shift.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Reuse {
+    /// Index of the plan among the kept plans.
+    pub plan: usize,
+    /// Number of bytes by which the access of every rank is shifted from the access of the plan.
+    pub shift: i64,
 }
+
+wire::fields!(struct Reuse { plan, shift });

@@ -25,7 +25,8 @@ use crate::engine::facts::calls::{CallFault, CallKind};
 use crate::engine::facts::reuse::AccessShift;
 use crate::engine::facts::{Amount, Facts};
 use crate::engine::file::{File, FileState};
-use crate::engine::policy::paths::{Rules, Way};
+use crate::engine::policy::path::Path;
+use crate::engine::policy::rules::Rules;
 use crate::engine::record::report::CallReport;
 use crate::engine::record::report::CallTotals;
 use crate::engine::staging::CallMemory;
@@ -132,7 +133,7 @@ impl File {
         if let (Some(behind), Direction::Write) = (&self.handle.behind, direction) {
             behind.agree(state.agreed.write_order());
         }
-        if state.agreed.decision.way.is_over() {
+        if state.agreed.decision.path.ends_at_once() {
             state.all = Some(CallOutcome::at_once(&state.agreed, self.observers.clock.total()));
             *call.moved = early.map_or(0, |outcome| outcome.bytes);
             return Ok(());
@@ -142,11 +143,11 @@ impl File {
         let left = if early.is_some() { &Extents::empty() } else { call.extents };
 
         let own = state.own.insert(CallTotals::new(direction));
-        match (state.agreed.decision.way, &mut call.memory) {
-            (Way::Nothing | Way::Itself | Way::Root | Way::Slots, _) => {}
-            (Way::Direct, memory) => own.outcome = self.move_directly(left, memory),
-            (Way::Hosts, memory) => self.run_on_host(memory.reborrow(), left, &state.agreed, own).await?,
-            (Way::Windows, memory) => {
+        match (state.agreed.decision.path, &mut call.memory) {
+            (Path::Nothing | Path::Independent | Path::Root | Path::Slots, _) => {}
+            (Path::Direct, memory) => own.outcome = self.move_directly(left, memory),
+            (Path::Hosts, memory) => self.run_on_host(memory.reborrow(), left, &state.agreed, own).await?,
+            (Path::Windows, memory) => {
                 let (storage, rank) = (self.handle.storage(&self.setup), self.endpoint.rank());
                 let (setup, arena) = (&self.setup, self.setup.arena(rank)?);
                 let (agreed, runs) = (&state.agreed, &*runs);
@@ -155,7 +156,7 @@ impl File {
                 state.all =
                     windows.run(&mut self.endpoint, memory.reborrow(), left, &self.observers.clock, own).await?;
             }
-            (Way::Exchange, memory) => match self.setup.in_two(&self.calls.learned, &state.agreed, direction) {
+            (Path::Exchange, memory) => match self.setup.in_two(&self.calls.learned, &state.agreed, direction) {
                 None => self.exchange(memory.reborrow(), left, (&state.agreed, false), own).await?,
                 Some(parts) => {
                     let parts = parts.map(|left| Agreed { left, ..state.agreed });
@@ -328,7 +329,7 @@ impl File {
         }
         // Reads follow what writes have shown, so that both can use the same plan.
         let shows = direction == Direction::Write || self.setup.mode == Mode::Read;
-        if let (Way::Exchange, Some(own), true) = (agreed.decision.way, own.as_ref(), shows && !*has_learned) {
+        if let (Path::Exchange, Some(own), true) = (agreed.decision.path, own.as_ref(), shows && !*has_learned) {
             self.learn_times(agreed, own, all);
         }
         Ok(all.report(&self.setup, direction, agreed, own.as_ref()))

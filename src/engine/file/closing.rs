@@ -3,7 +3,10 @@
 use std::collections::BTreeMap;
 use std::pin::pin;
 
-use crate::access::{Extents, varint};
+use tributary_base::wire::varint::Varints;
+use tributary_base::wire::{Wire, to_bytes};
+
+use crate::access::Extents;
 use crate::collectives::{agree, allreduce, broadcast, gather};
 use crate::engine::agreement::fault::with_others;
 use crate::engine::facts::Amount;
@@ -34,18 +37,15 @@ impl File {
     /// The body of [`File::fan_in`]: adds the numbers of all ranks. Collective.
     pub(super) async fn added_fan_in(&mut self) -> Result<FanIn> {
         self.agree_without_data(CallKind::FanIn, Ok(()), Amount::NONE).await?;
-        let mut own = Vec::new();
-        for (fan_in, times) in &self.observers.fan_in {
-            varint::put(&mut own, u64::from(*fan_in));
-            varint::put(&mut own, *times);
-        }
+        let counts = self.observers.fan_in.iter();
+        let own: Vec<u8> =
+            counts.flat_map(|(fan_in, times)| to_bytes(&Varints([u64::from(*fan_in), *times]))).collect();
         let all = gather(&mut self.endpoint, 0, &own).await?.concat();
         let all = broadcast(&mut self.endpoint, 0, &all).await?;
-        let mut at = 0;
-        let mut next = || Some((varint::get(&all, &mut at)? as u32, varint::get(&all, &mut at)?));
+        let mut rest = &all[..];
         let mut counts = BTreeMap::<u32, u64>::new();
-        while let Some((fan_in, times)) = next() {
-            *counts.entry(fan_in).or_default() += times;
+        while let Some(Varints([fan_in, times])) = Wire::decode(&mut rest) {
+            *counts.entry(fan_in as u32).or_default() += times;
         }
         Ok(FanIn::of(counts))
     }

@@ -7,8 +7,9 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
+use tributary_base::wire::varint;
 
-use crate::access::{Packed, varint};
+use crate::access::Packed;
 use crate::collectives::FIRST_FREE_TAG;
 use crate::drivers::Domains;
 use crate::engine::lists::flatten::ListsToSend;

@@ -12,7 +12,7 @@ use crate::engine::lists::flatten::{ListsToSend, flatten};
 use crate::engine::metadata::Phase;
 use crate::engine::metadata::{Announced, announce};
 use crate::engine::policy::ROUNDS_AHEAD;
-use crate::engine::policy::exchange_windows::ExchangeWindows;
+use crate::engine::policy::windows::ExchangeWindows;
 use crate::engine::policy::learned::Learned;
 use crate::engine::record::report::{Clock, Lap};
 use crate::engine::roles::auto_choice::AutoChoice;

@@ -8,29 +8,31 @@ use std::sync::{Mutex, PoisonError};
 use serde::Serialize;
 use tributary_base::wire;
 
-use super::exchange_windows::ExchangeWindows;
-use super::{CLEARLY_SLOW, LEARNED_FROM, SLOW_TIMES, WORTH_CHANGING, WORTH_LEARNING};
-use crate::engine::facts::words::words;
+use super::windows::ExchangeWindows;
+use super::{
+    CLEARLY_SLOW, FIRST_PART, LEARNED_FROM, SLOW_TIMES, WORTH_CHANGING, WORTH_DIVIDING, WORTH_LEARNING,
+};
+use crate::engine::facts::Amount;
 use crate::topology::Rank;
 
-words! {
-    /// The times that aggregators spent in the file in a call, in microseconds.
-    #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-    pub struct FileTimes {
-        /// Number of aggregators that spent time in the file.
-        pub count: u64,
-        /// Sum over these aggregators.
-        pub sum: u64,
-        /// Maximum.
-        pub most: u64,
-        /// Rank with the maximum.
-        pub slowest: Option<Rank>,
-        /// Minimum.
-        pub least: u64,
-        /// Rank with the minimum.
-        pub fastest: Option<Rank>,
-    }
+/// The times that aggregators spent in the file in a call, in microseconds.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct FileTimes {
+    /// Number of aggregators that spent time in the file.
+    pub count: u64,
+    /// Sum over these aggregators.
+    pub sum: u64,
+    /// Maximum.
+    pub most: u64,
+    /// Rank with the maximum.
+    pub slowest: Option<Rank>,
+    /// Minimum.
+    pub least: u64,
+    /// Rank with the minimum.
+    pub fastest: Option<Rank>,
 }
+
+wire::fields!(struct FileTimes { count, sum, most, slowest, least, fastest });
 
 impl FileTimes {
     /// Returns the times of a call in which only `rank` spent time in the file; none if `micros` is 0.
@@ -261,6 +263,20 @@ pub fn best_windows((exchange, file): (u64, u64), cost: u64) -> u64 {
     (exchange.min(file) / cost.max(1)).isqrt().max(1)
 }
 
+/// Divides the first write of a file, whose first part shows the times of the aggregators for the rest: divides the write of `amount` by `aggregators` aggregators in two: returns the parts of the file before and behind an
+/// offset, a multiple of `unit`; `None` if the write is too short for that, or if one aggregator writes all. The parts of
+/// each rank are not known: numbers but the range are in proportion. The same on all ranks.
+pub fn in_two(amount: &Amount, aggregators: usize, unit: u64) -> Option<[Amount; 2]> {
+    let aggregators = aggregators as u64;
+    if aggregators < 2 || amount.bytes / aggregators < WORTH_DIVIDING {
+        return None;
+    }
+    let bytes = (amount.bytes / FIRST_PART).max(LEARNED_FROM.checked_mul(aggregators)?);
+    let len = (u128::from(amount.span()) * u128::from(bytes)).div_ceil(u128::from(amount.bytes));
+    let at = amount.start.checked_add(u64::try_from(len).ok()?)?.checked_next_multiple_of(unit.max(1))?;
+    (at < amount.end).then(|| [amount.within(amount.start, at), amount.within(at, amount.end)])
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -308,5 +324,22 @@ mod tests {
         let least = best_windows((90_000, 70_000), 100);
         let at = |windows| predicted((90_000, 70_000), windows, 100);
         assert!(at(least) <= at(least - 2) && at(least) <= at(least + 2));
+    }
+
+    #[test]
+    fn a_long_write_has_a_short_first_part() {
+        let amount =
+            |start, span, bytes| Amount { start, end: start + span, bytes, requests: 600, most: 40, touched: 60 };
+        let dense = amount(5, 1 << 30, 1 << 30);
+        let [first, rest] = in_two(&dense, 4, 4 << 10).unwrap();
+        assert_eq!((first.start, first.end, rest.end), (5, (32 << 20) + (4 << 10), dense.end));
+        assert_eq!((first.bytes, rest.bytes), (first.span(), rest.span()), "without holes");
+        assert!(first.requests < 20 && rest.requests > 580 && first.most >= 1);
+        let holes = amount(0, 1 << 40, 256 << 20);
+        let [first, rest] = in_two(&holes, 4, 1).unwrap();
+        assert!(first.has_holes() && rest.has_holes() && first.bytes >= 4 * LEARNED_FROM, "{first:?}");
+        assert_eq!(in_two(&dense, 1, 1), None, "nothing to divide");
+        assert_eq!(in_two(&amount(0, 256 << 20, (256 << 20) - 4), 4, 1), None, "too short");
+        assert_eq!(in_two(&amount(0, 256 << 20, 256 << 20), 4, 1 << 30), None, "a unit has all");
     }
 }

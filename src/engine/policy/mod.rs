@@ -1,23 +1,18 @@
-//! Decides the path of a call. This file has every threshold of the engine, with its unit and reason; [`itself`] and
-//! [`paths`] have the rules for pieces and for the path of a call; [`reason`] has the reasons that reports print;
-//! [`decision`] is the part of the answer with path and reason; [`call_windows`] divides the file into windows in shared memory,
-//! and [`exchange_windows`] into those of aggregators; [`early`] decides if ranks may write before they agree; [`learned`] has
-//! what earlier calls have shown, and [`first_part`] lets a first call show it.
+//! Decides the path of a call. This file has every threshold of the engine, with its unit and reason; [`path`] has the paths
+//! and the reasons that reports print, [`rules`] the rules by which one rank chooses a path; [`early`] decides what ranks
+//! write or read before they agree; [`windows`] divides the file into windows; [`learned`] has what earlier calls have
+//! shown.
 //!
 //! Sizes of slots, messages and tables are no thresholds; they are defined beside the code that uses them. The hints
 //! are in `src/hints`, and the properties of file systems in the drivers.
 
 use std::time::Duration;
 
-pub mod call_windows;
-pub mod decision;
 pub mod early;
-pub mod exchange_windows;
-pub mod first_part;
-mod itself;
 pub mod learned;
-pub mod paths;
-pub mod reason;
+pub mod path;
+pub mod rules;
+pub mod windows;
 
 // Pieces that a rank writes or reads by itself. Sizes are means of one rank's pieces, in bytes; counts are of one rank.
 

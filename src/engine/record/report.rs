@@ -8,8 +8,7 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::access::Direction;
-use crate::engine::policy::paths::Path;
-use crate::engine::policy::reason::Reason;
+use crate::engine::policy::path::{Path, Reason};
 use crate::engine::record::timeline::TimedRound;
 use crate::engine::roles::auto_choice::AutoChoice;
 use crate::engine::roles::choice::Layering;

@@ -12,12 +12,10 @@ use crate::engine::capture::target::CaptureTarget;
 use crate::engine::facts::Amount;
 use crate::engine::facts::agreed::Agreed;
 use crate::engine::facts::tiling::Tiling;
-use crate::engine::policy::call_windows::CallWindows;
-use crate::engine::policy::decision::Decision;
-use crate::engine::policy::exchange_windows::ExchangeWindows;
-use crate::engine::policy::first_part;
-use crate::engine::policy::learned::{FileSystemKey, Learned, Paces, Took};
-use crate::engine::policy::paths::{Rules, Way};
+use crate::engine::policy::learned::{FileSystemKey, Learned, Paces, Took, in_two};
+use crate::engine::policy::path::Path;
+use crate::engine::policy::rules::{Decision, Rules};
+use crate::engine::policy::windows::{CallWindows, ExchangeWindows};
 use crate::engine::policy::{MESSAGE_NANOS, MOST_WRITERS, WINDOWS_AHEAD};
 use crate::engine::roles::Roles;
 use crate::engine::roles::choice::Layering;
@@ -361,7 +359,7 @@ impl Setup {
         // The times of bytes that are left behind are not those of the file.
         let is_new = !learned.timed && agreed.reuse.is_none() && self.hints.write_behind == Some(0);
         let aggregators = self.roles(agreed.left.bytes).aggregators.len();
-        (divides && is_new).then(|| first_part::in_two(&agreed.left, aggregators, self.layout.unit))?
+        (divides && is_new).then(|| in_two(&agreed.left, aggregators, self.layout.unit))?
     }
 
     /// Returns the rules that choose the path of a call.
@@ -372,9 +370,9 @@ impl Setup {
     /// Decides how the bytes of a call go, from what all ranks agreed on. One rank calls it and answers for all ranks. If the
     /// ranks then find out more ([`Rules::must_look`]), each rank decides again, with the same result.
     pub fn decide(&self, agreed: &mut Agreed, rules: Rules<'_>) {
-        let (way, reason) = rules.choose(agreed);
-        let windows = if way == Way::Windows { self.windows(&agreed.left) } else { CallWindows::default() };
-        agreed.decision = Decision { way, reason, windows };
+        let (path, reason) = rules.choose(agreed);
+        let windows = if path == Path::Windows { self.windows(&agreed.left) } else { CallWindows::default() };
+        agreed.decision = Decision { path, reason, windows };
     }
 
     /// Returns the windows of a call whose ranks still have the bytes of `left` to write or read.

@@ -4,7 +4,9 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use tributary_base::{fingerprint, wire};
+use tributary_base::fingerprint;
+use tributary_base::wire::frame::Encoder;
+use tributary_base::wire::{self, Output, Wire};
 
 use crate::collectives::team::{Combine, Team};
 use crate::collectives::{agree, broadcast};
@@ -18,7 +20,6 @@ use crate::engine::storage::sieve::KnownBytes;
 use crate::error::{About, Error, FileOperation, Result};
 use crate::exchange::cost::Costs;
 use crate::fabric::Endpoint;
-use crate::fabric::frame::{Encoder, words};
 use crate::fabric::shared::{Cores, HostAddress, MEMORY_LAYOUT};
 use crate::hints::{DriverName, Hints};
 use crate::machine;
@@ -283,21 +284,18 @@ struct Terms<'a, 'b> {
 impl Terms<'_, '_> {
     /// Takes the merged words out of an answer. Returns the kind of the answer, the host addresses of all ranks if the
     /// answer has them, and the rest.
-    fn hear<'a>(&mut self, answer: &'a [u8]) -> (u64, Vec<HostAddress>, &'a [u8]) {
-        let mut numbers = words(answer);
-        let mut next = || numbers.next().unwrap_or_default();
+    fn hear<'a>(&mut self, mut answer: &'a [u8]) -> (u64, Vec<HostAddress>, &'a [u8]) {
+        let mut next = || u64::decode(&mut answer).unwrap_or_default();
         let (kind, count) = (next(), next() as usize);
         self.first_agreement.words.iter_mut().for_each(|value| *value = next());
         let all = (0..count).map(|_| HostAddress::of_words([next(), next()])).collect();
-        let head = 8 * (2 + self.first_agreement.words.len() + HostAddress::WORDS * count);
-        (kind, all, answer.get(head..).unwrap_or_default())
+        (kind, all, answer)
     }
 }
 
 impl Combine for Terms<'_, '_> {
-    fn merge(&mut self, body: &[u8]) {
-        let mut numbers = words(body);
-        let mut next = || numbers.next().unwrap_or_default();
+    fn merge(&mut self, mut body: &[u8]) {
+        let mut next = || u64::decode(&mut body).unwrap_or_default();
         self.least = self.least.min(next());
         self.most = self.most.max(next());
         self.bad |= next() != 0;
@@ -309,16 +307,16 @@ impl Combine for Terms<'_, '_> {
             .iter_mut()
             .zip(self.first_agreement.ops)
             .for_each(|(value, op)| *value = op.apply(*value, next()));
-        while let Some(rank) = numbers.next() {
-            self.told.push((rank, [(); HostAddress::WORDS].map(|()| numbers.next().unwrap_or_default())));
+        while let Some(address) = Wire::decode(&mut body) {
+            self.told.push(address);
         }
     }
 
     fn encode(&self, _others: &[&[u8]], out: &mut Encoder<'_>) {
         let [least, most] = self.captures;
         let head = [self.least, self.most, u64::from(self.bad), least, most].into_iter().chain(self.cores.words());
-        let told = self.told.iter().flat_map(|&(rank, [label, address])| [rank, label, address]);
-        head.chain(self.first_agreement.words.iter().copied()).chain(told).for_each(|word| out.word(word));
+        head.chain(self.first_agreement.words.iter().copied()).for_each(|word| out.put(&word));
+        self.told.iter().for_each(|address| out.put(address));
     }
 
     fn decide(&mut self, _others: &[&[u8]], out: &mut Encoder<'_>) {
@@ -339,7 +337,7 @@ impl Combine for Terms<'_, '_> {
         }
         let told = self.told.iter().flat_map(|(_, words)| words).copied();
         let head = [kind, self.told.len() as u64].into_iter().chain(self.first_agreement.words.iter().copied());
-        head.chain(told).for_each(|word| out.word(word));
+        head.chain(told).for_each(|word| out.put(&word));
         if kind != LONG {
             out.bytes(&self.outcome);
         }

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use super::control::{CallControl, Control, PartControl, RankControl, WindowControl};
 use crate::access::Extent;
-use crate::engine::policy::call_windows::{CallWindows, LARGEST_RING};
+use crate::engine::policy::windows::{CallWindows, LARGEST_RING};
 use crate::fabric::shared::{Shared, SharedMemory, Signal};
 
 const PAGE: usize = 4096;

@@ -4,7 +4,7 @@
 
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
-use crate::engine::policy::call_windows::PLACES;
+use crate::engine::policy::windows::PLACES;
 use crate::fabric::shared::{Line, MOST_RANKS, shareable};
 
 shareable! {

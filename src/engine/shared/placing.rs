@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use super::arena::{Arena, PROGRESS};
 use super::window_writer::{DataKnown, WindowWriter};
 use crate::access::{Extent, Source, Walk};
-use crate::engine::policy::call_windows::CallWindows;
+use crate::engine::policy::windows::CallWindows;
 use crate::engine::storage::copy::{copy, copy_atomically};
 use crate::engine::storage::present::mark_shared;
 use crate::error::Result;

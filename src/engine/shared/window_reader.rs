@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use super::arena::{Arena, PROGRESS};
 use super::placing::DONE;
 use crate::access::{Sink, Walk};
-use crate::engine::policy::call_windows::CallWindows;
+use crate::engine::policy::windows::CallWindows;
 use crate::engine::storage::copy::copy;
 use crate::engine::storage::{Storage, guarded, read_all};
 use crate::error::{Error, FileOperation, Result};

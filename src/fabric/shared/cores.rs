@@ -5,7 +5,7 @@ use std::os::unix::ffi::OsStringExt;
 use std::sync::OnceLock;
 
 use tributary_base::fingerprint;
-use tributary_base::wire::Wire;
+use tributary_base::wire::{Output, Wire};
 
 use super::host;
 use crate::schedule::ReduceOp::{self, Max, Min};
@@ -16,7 +16,9 @@ use crate::topology::Topology;
 pub struct Cores([u64; Cores::WORDS]);
 
 impl Wire for Cores {
-    fn encode(&self, to: &mut Vec<u8>) {
+    const SIZE: Option<usize> = <[u64; Self::WORDS]>::SIZE;
+
+    fn encode(&self, to: &mut impl Output) {
         self.0.encode(to);
     }
 

@@ -7,18 +7,19 @@
 use std::io;
 use std::sync::Arc;
 
+use tributary_base::wire::frame::LENGTH;
+
 use super::combine::{MOST_RANKS, SLOT, Shared, head};
 use super::host::processors;
 use super::memory::SharedMemory;
 use crate::drivers::size_limit::size_limit;
 use crate::error::Result;
 use crate::fabric::Endpoint;
-use crate::fabric::frame::LENGTH;
 use crate::schedule::ReduceOp;
 use crate::topology::Rank;
 
 /// Maximum number of bytes of a rank's contribution, and of a leader's answer, without their length
-/// ([`crate::fabric::frame`]).
+/// ([`wire::frame`](tributary_base::wire::frame)).
 pub const MAX_CONTRIBUTION: usize = SLOT - LENGTH;
 
 /// The hosts of all ranks, and the shared memory of this host.
@@ -326,7 +327,9 @@ impl Endpoint {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fabric::{frame, threads};
+    use tributary_base::wire::{Output, frame};
+
+    use crate::fabric::threads;
     use std::pin::pin;
 
     #[test]

@@ -1,8 +1,18 @@
-//! Encodes values that ranks send to each other beside file data: errors, hints, properties of a file.
+//! The one encoding of values that ranks send to each other and that captures keep: facts of a call, errors, hints,
+//! properties of a file.
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`frame`] | bytes with their length before them, in a slot of shared memory or in a message |
+//! | [`varint`] | integers in a variable number of bytes |
 //!
 //! Numbers are little-endian integers of 64 bits. A text, or a list, begins with its length. An enum begins with the
-//! number of its variant, in one byte. Damaged bytes decode to another value or to None, without a panic, and take no
-//! more memory than a few times their own length.
+//! number of its variant, in one byte. An option begins with one byte, 0 or 1. Where a type has one size
+//! ([`Wire::SIZE`]), an option or an enum of it has one size too: zeros fill its place. Damaged bytes decode to another
+//! value or to None, without a panic, and take no more memory than a few times their own length.
+
+pub mod frame;
+pub mod varint;
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -13,12 +23,47 @@ pub use crate::wire_fields as fields;
 /// A value that can be encoded in bytes. All ranks run the same version of the library, so the encoding may change
 /// with every version.
 pub trait Wire: Sized {
+    /// Number of bytes of every encoded value; `None` if it depends on the value.
+    const SIZE: Option<usize>;
+
     /// Appends the bytes of the value to `to`.
-    fn encode(&self, to: &mut Vec<u8>);
+    fn encode(&self, to: &mut impl Output);
 
     /// Decodes a value from the front of `from`, and removes its bytes there. `None` if the bytes there are no value
     /// of this type.
     fn decode(from: &mut &[u8]) -> Option<Self>;
+}
+
+/// Takes the bytes of encoded values, in order.
+pub trait Output {
+    /// Appends bytes.
+    fn bytes(&mut self, bytes: &[u8]);
+
+    /// Appends `count` bytes that are zero.
+    fn zeros(&mut self, count: usize);
+
+    /// Appends one byte.
+    #[inline(always)]
+    fn byte(&mut self, byte: u8) {
+        self.bytes(&[byte]);
+    }
+}
+
+impl Output for Vec<u8> {
+    #[inline]
+    fn bytes(&mut self, bytes: &[u8]) {
+        self.extend_from_slice(bytes);
+    }
+
+    #[inline]
+    fn zeros(&mut self, count: usize) {
+        self.resize(self.len() + count, 0);
+    }
+
+    #[inline]
+    fn byte(&mut self, byte: u8) {
+        self.push(byte);
+    }
 }
 
 /// Returns the encoding of a value as bytes.
@@ -34,11 +79,25 @@ pub fn from_bytes<T: Wire>(mut bytes: &[u8]) -> Option<T> {
     value.filter(|_| bytes.is_empty())
 }
 
+/// Decodes a value from the front of `from`, and removes its bytes there. Like [`Wire::decode`], but a type of one size
+/// checks the length of the bytes once, not for each of its fields.
+#[inline(always)]
+pub fn take<T: Wire>(from: &mut &[u8]) -> Option<T> {
+    let Some(size) = T::SIZE else { return T::decode(from) };
+    let (mut own, rest) = from.split_at_checked(size)?;
+    *from = rest;
+    T::decode(&mut own)
+}
+
 impl Wire for u64 {
-    fn encode(&self, to: &mut Vec<u8>) {
-        to.extend_from_slice(&self.to_le_bytes());
+    const SIZE: Option<usize> = Some(8);
+
+    #[inline(always)]
+    fn encode(&self, to: &mut impl Output) {
+        to.bytes(&self.to_le_bytes());
     }
 
+    #[inline(always)]
     fn decode(from: &mut &[u8]) -> Option<Self> {
         let (word, rest) = from.split_first_chunk()?;
         *from = rest;
@@ -49,10 +108,14 @@ impl Wire for u64 {
 macro_rules! integers {
     ($($kind:ty)+) => {
         $(impl Wire for $kind {
-            fn encode(&self, to: &mut Vec<u8>) {
+            const SIZE: Option<usize> = u64::SIZE;
+
+            #[inline(always)]
+            fn encode(&self, to: &mut impl Output) {
                 (*self as u64).encode(to);
             }
 
+            #[inline(always)]
             fn decode(from: &mut &[u8]) -> Option<Self> {
                 let word = u64::decode(from)?;
                 let value = word as Self;
@@ -62,10 +125,12 @@ macro_rules! integers {
     };
 }
 
-integers! { u16 u32 usize i32 }
+integers! { u16 u32 usize i32 i64 }
 
 impl Wire for f64 {
-    fn encode(&self, to: &mut Vec<u8>) {
+    const SIZE: Option<usize> = u64::SIZE;
+
+    fn encode(&self, to: &mut impl Output) {
         self.to_bits().encode(to);
     }
 
@@ -75,10 +140,14 @@ impl Wire for f64 {
 }
 
 impl Wire for u8 {
-    fn encode(&self, to: &mut Vec<u8>) {
-        to.push(*self);
+    const SIZE: Option<usize> = Some(1);
+
+    #[inline(always)]
+    fn encode(&self, to: &mut impl Output) {
+        to.byte(*self);
     }
 
+    #[inline(always)]
     fn decode(from: &mut &[u8]) -> Option<Self> {
         let (first, rest) = from.split_first()?;
         *from = rest;
@@ -87,10 +156,14 @@ impl Wire for u8 {
 }
 
 impl Wire for bool {
-    fn encode(&self, to: &mut Vec<u8>) {
-        to.push(u8::from(*self));
+    const SIZE: Option<usize> = Some(1);
+
+    #[inline(always)]
+    fn encode(&self, to: &mut impl Output) {
+        to.byte(u8::from(*self));
     }
 
+    #[inline(always)]
     fn decode(from: &mut &[u8]) -> Option<Self> {
         match u8::decode(from)? {
             0 => Some(false),
@@ -101,7 +174,9 @@ impl Wire for bool {
 }
 
 impl<T: Wire> Wire for Vec<T> {
-    fn encode(&self, to: &mut Vec<u8>) {
+    const SIZE: Option<usize> = None;
+
+    fn encode(&self, to: &mut impl Output) {
         self.len().encode(to);
         self.iter().for_each(|one| one.encode(to));
     }
@@ -117,9 +192,11 @@ impl<T: Wire> Wire for Vec<T> {
 }
 
 impl Wire for String {
-    fn encode(&self, to: &mut Vec<u8>) {
+    const SIZE: Option<usize> = None;
+
+    fn encode(&self, to: &mut impl Output) {
         self.len().encode(to);
-        to.extend_from_slice(self.as_bytes());
+        to.bytes(self.as_bytes());
     }
 
     fn decode(from: &mut &[u8]) -> Option<Self> {
@@ -128,10 +205,12 @@ impl Wire for String {
 }
 
 impl Wire for PathBuf {
-    fn encode(&self, to: &mut Vec<u8>) {
+    const SIZE: Option<usize> = None;
+
+    fn encode(&self, to: &mut impl Output) {
         let bytes = self.as_os_str().as_bytes();
         bytes.len().encode(to);
-        to.extend_from_slice(bytes);
+        to.bytes(bytes);
     }
 
     fn decode(from: &mut &[u8]) -> Option<Self> {
@@ -140,23 +219,33 @@ impl Wire for PathBuf {
 }
 
 impl<T: Wire> Wire for Option<T> {
-    fn encode(&self, to: &mut Vec<u8>) {
+    const SIZE: Option<usize> = fields_size(&[bool::SIZE, T::SIZE]);
+
+    #[inline(always)]
+    fn encode(&self, to: &mut impl Output) {
         self.is_some().encode(to);
-        if let Some(value) = self {
-            value.encode(to);
+        match self {
+            Some(value) => value.encode(to),
+            None => to.zeros(T::SIZE.unwrap_or(0)),
         }
     }
 
+    #[inline(always)]
     fn decode(from: &mut &[u8]) -> Option<Self> {
         match bool::decode(from)? {
             true => T::decode(from).map(Some),
-            false => Some(None),
+            false => {
+                *from = from.get(T::SIZE.unwrap_or(0)..)?;
+                Some(None)
+            }
         }
     }
 }
 
 impl<T: Wire> Wire for Box<T> {
-    fn encode(&self, to: &mut Vec<u8>) {
+    const SIZE: Option<usize> = T::SIZE;
+
+    fn encode(&self, to: &mut impl Output) {
         (**self).encode(to);
     }
 
@@ -166,7 +255,9 @@ impl<T: Wire> Wire for Box<T> {
 }
 
 impl<T: Wire, E: Wire> Wire for Result<T, E> {
-    fn encode(&self, to: &mut Vec<u8>) {
+    const SIZE: Option<usize> = None;
+
+    fn encode(&self, to: &mut impl Output) {
         self.is_ok().encode(to);
         match self {
             Ok(value) => value.encode(to),
@@ -183,21 +274,29 @@ impl<T: Wire, E: Wire> Wire for Result<T, E> {
 }
 
 impl<T: Wire, U: Wire> Wire for (T, U) {
-    fn encode(&self, to: &mut Vec<u8>) {
+    const SIZE: Option<usize> = fields_size(&[T::SIZE, U::SIZE]);
+
+    #[inline(always)]
+    fn encode(&self, to: &mut impl Output) {
         self.0.encode(to);
         self.1.encode(to);
     }
 
+    #[inline(always)]
     fn decode(from: &mut &[u8]) -> Option<Self> {
         Some((T::decode(from)?, U::decode(from)?))
     }
 }
 
 impl<const N: usize> Wire for [u64; N] {
-    fn encode(&self, to: &mut Vec<u8>) {
+    const SIZE: Option<usize> = Some(8 * N);
+
+    #[inline(always)]
+    fn encode(&self, to: &mut impl Output) {
         self.iter().for_each(|word| word.encode(to));
     }
 
+    #[inline(always)]
     fn decode(from: &mut &[u8]) -> Option<Self> {
         let mut words = [0; N];
         for word in &mut words {
@@ -207,17 +306,67 @@ impl<const N: usize> Wire for [u64; N] {
     }
 }
 
-/// Implements [`Wire`](crate::wire::Wire) for a struct by its fields, in order, and for an enum by its variants, which have numbers.
+/// Returns the size of a value with fields of these sizes; `None` if it depends on the value.
+#[doc(hidden)]
+pub const fn fields_size(fields: &[Option<usize>]) -> Option<usize> {
+    let (mut sum, mut at) = (0, 0);
+    while at < fields.len() {
+        match fields[at] {
+            Some(size) => sum += size,
+            None => return None,
+        }
+        at += 1;
+    }
+    Some(sum)
+}
+
+/// Returns the size of an enum whose variants have fields of these sizes; `None` if it depends on the value.
+#[doc(hidden)]
+pub const fn variants_size(variants: &[Option<usize>]) -> Option<usize> {
+    let (mut most, mut at) = (0, 0);
+    while at < variants.len() {
+        match variants[at] {
+            Some(size) if size > most => most = size,
+            Some(_) => {}
+            None => return None,
+        }
+        at += 1;
+    }
+    Some(1 + most)
+}
+
+/// Returns the number of bytes that fill a variant with fields of the size `own` up to the size `all` of its enum.
+#[doc(hidden)]
+pub const fn filling(all: Option<usize>, own: Option<usize>) -> usize {
+    match (all, own) {
+        (Some(all), Some(own)) => all - 1 - own,
+        _ => 0,
+    }
+}
+
+/// Returns the size of the field that a function returns; the function is not called.
+#[doc(hidden)]
+pub const fn field_size<S, T: Wire>(_field: fn(&S) -> Option<&T>) -> Option<usize> {
+    T::SIZE
+}
+
+/// Implements [`Wire`](crate::wire::Wire) for a struct by its fields, in order, and for an enum by its variants, which have
+/// numbers.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! wire_fields {
     (struct $name:ident { $($field:ident),+ $(,)? }) => {
         impl $crate::wire::Wire for $name {
-            fn encode(&self, to: &mut Vec<u8>) {
+            const SIZE: Option<usize> =
+                $crate::wire::fields_size(&[$($crate::wire::field_size(|it: &Self| Some(&it.$field))),+]);
+
+            #[inline(always)]
+            fn encode(&self, to: &mut impl $crate::wire::Output) {
                 let Self { $($field),+ } = self;
                 $($crate::wire::Wire::encode($field, to);)+
             }
 
+            #[inline(always)]
             fn decode(from: &mut &[u8]) -> Option<Self> {
                 $(let $field = $crate::wire::Wire::decode(from)?;)+
                 Some(Self { $($field),+ })
@@ -226,27 +375,55 @@ macro_rules! wire_fields {
     };
     (enum $name:ident { $($number:literal $variant:ident $(($one:ident))? $({ $($field:ident),+ })?,)+ }) => {
         impl $crate::wire::Wire for $name {
-            fn encode(&self, to: &mut Vec<u8>) {
+            const SIZE: Option<usize> = $crate::wire::variants_size(&[
+                $($crate::wire_fields!(@size $variant $(($one))? $({ $($field),+ })?)),+
+            ]);
+
+            #[inline(always)]
+            fn encode(&self, to: &mut impl $crate::wire::Output) {
                 match self {
                     $(Self::$variant $(($one))? $({ $($field),+ })? => {
-                        to.push($number);
+                        to.byte($number);
                         $($crate::wire::Wire::encode($one, to);)?
                         $($($crate::wire::Wire::encode($field, to);)+)?
+                        to.zeros($crate::wire_fields!(@filling $variant $(($one))? $({ $($field),+ })?));
                     })+
                 }
             }
 
+            #[inline(always)]
             fn decode(from: &mut &[u8]) -> Option<Self> {
-                match <u8 as $crate::wire::Wire>::decode(from)? {
+                let (value, filling) = match <u8 as $crate::wire::Wire>::decode(from)? {
                     $($number => {
                         $(let $one = $crate::wire::Wire::decode(from)?;)?
                         $($(let $field = $crate::wire::Wire::decode(from)?;)+)?
-                        Some(Self::$variant $(($one))? $({ $($field),+ })?)
+                        (
+                            Self::$variant $(($one))? $({ $($field),+ })?,
+                            $crate::wire_fields!(@filling $variant $(($one))? $({ $($field),+ })?),
+                        )
                     })+
-                    _ => None,
-                }
+                    _ => return None,
+                };
+                *from = from.get(filling..)?;
+                Some(value)
             }
         }
+    };
+    (@filling $($variant:tt)+) => {
+        const { $crate::wire::filling(Self::SIZE, $crate::wire_fields!(@size $($variant)+)) }
+    };
+    (@size $variant:ident $(($one:ident))? $({ $($field:ident),+ })?) => {
+        $crate::wire::fields_size(&[
+            $($crate::wire_fields!(@of |it| { Self::$variant($one) } $one),)?
+            $($($crate::wire_fields!(@of |it| { Self::$variant { $field, .. } } $field),)+)?
+        ])
+    };
+    (@of |$it:ident| { $pattern:pat } $field:ident) => {
+        $crate::wire::field_size(|$it: &Self| match $it {
+            $pattern => Some($field),
+            #[allow(unreachable_patterns)]
+                    _ => None,
+        })
     };
 }
 

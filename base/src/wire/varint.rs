@@ -1,15 +1,40 @@
 //! Encodes integers in a variable number of bytes: 7 bits a byte, lowest bits first; signed integers in zigzag form.
 
+use super::{Output, Wire};
+
+/// Integers in a variable number of bytes each.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Varints<const N: usize>(pub [u64; N]);
+
+impl<const N: usize> Wire for Varints<N> {
+    const SIZE: Option<usize> = None;
+
+    fn encode(&self, to: &mut impl Output) {
+        self.0.iter().for_each(|&value| put(to, value));
+    }
+
+    fn decode(from: &mut &[u8]) -> Option<Self> {
+        let (mut values, mut at) = ([0; N], 0);
+        for value in &mut values {
+            *value = get(from, &mut at)?;
+        }
+        *from = &from[at..];
+        Some(Self(values))
+    }
+}
+
 /// Appends the encoded `value` to `out`.
-pub fn put(out: &mut Vec<u8>, mut value: u64) {
+#[inline]
+pub fn put(out: &mut impl Output, mut value: u64) {
     while value >= 0x80 {
-        out.push(value as u8 | 0x80);
+        out.byte(value as u8 | 0x80);
         value >>= 7;
     }
-    out.push(value as u8);
+    out.byte(value as u8);
 }
 
 /// Returns the number of bytes that [`put`] appends.
+#[inline]
 pub fn len(value: u64) -> usize {
     (64 - value.leading_zeros()).max(1).div_ceil(7) as usize
 }
@@ -39,11 +64,13 @@ pub fn get(bytes: &[u8], at: &mut usize) -> Option<u64> {
 }
 
 /// Maps a signed number to an unsigned one such that small negative and small positive numbers become small.
+#[inline]
 pub fn zigzag(value: i64) -> u64 {
     ((value << 1) ^ (value >> 63)) as u64
 }
 
 /// Returns the signed number that [`zigzag`] has mapped to `value`.
+#[inline]
 pub fn unzigzag(value: u64) -> i64 {
     (value >> 1) as i64 ^ -((value & 1) as i64)
 }
@@ -51,6 +78,7 @@ pub fn unzigzag(value: u64) -> i64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::wire::{from_bytes, to_bytes};
 
     #[test]
     fn extreme_values_survive() {
@@ -63,6 +91,10 @@ mod tests {
             assert_eq!(at, out.len());
             assert_eq!(get(&out[..out.len() - 1], &mut 0), None, "a cut integer is no integer");
         }
+        let several = Varints([0, 300, u64::MAX]);
+        let bytes = to_bytes(&several);
+        assert_eq!((bytes.len(), from_bytes(&bytes)), (13, Some(several)));
+        assert_eq!(from_bytes::<Varints<4>>(&bytes), None, "cut");
         for value in [0, -1, 1, i64::MIN, i64::MAX] {
             assert_eq!(unzigzag(zigzag(value)), value);
         }

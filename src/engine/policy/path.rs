@@ -1,10 +1,76 @@
-//! The reason for the path of a call. Reports print it as a phrase.
+//! The paths that the bytes of a call take, and the reasons for them.
 
-use std::fmt::{Display, Formatter, Result};
+use std::fmt::{Display, Formatter};
 
 use serde::{Deserialize, Serialize};
+use tributary_base::wire;
 
 use crate::access::Direction;
+
+/// How the bytes of a call go between the ranks and the file. Reports and JSON have five words for the eight paths
+/// ([`Path::name`]): a path that is read from JSON is the first one with its name.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Path {
+    /// The two-phase exchange: by messages through aggregators.
+    Exchange,
+    /// The bytes go through windows in memory that all ranks share.
+    #[serde(rename = "shared")]
+    Windows,
+    /// The ranks of every host write or read the bytes of this host, without other hosts.
+    #[serde(rename(serialize = "shared"), skip_deserializing)]
+    Hosts,
+    /// The data came in the slots of shared memory with the first agreement, and the last rank to arrive wrote it.
+    #[serde(rename(serialize = "shared"), skip_deserializing)]
+    Slots,
+    /// The data came in messages with the first agreement, and rank 0 wrote it.
+    Root,
+    /// Every rank writes or reads its own extents after the first agreement.
+    Direct,
+    /// Every rank wrote or read its own extents before the first agreement.
+    #[serde(rename(serialize = "direct"), skip_deserializing)]
+    Independent,
+    /// No rank had bytes to write or read.
+    #[default]
+    Nothing,
+}
+
+wire::fields!(enum Path { 0 Exchange, 1 Windows, 2 Hosts, 3 Slots, 4 Root, 5 Direct, 6 Independent, 7 Nothing, });
+
+impl Path {
+    /// Returns how the bytes went, as a phrase for reports.
+    pub fn phrase(self) -> &'static str {
+        match self {
+            Self::Exchange => "through aggregators",
+            Self::Windows | Self::Hosts | Self::Slots => "through shared memory",
+            Self::Root => "by rank 0",
+            Self::Direct | Self::Independent => "each rank by itself",
+            Self::Nothing => "without data",
+        }
+    }
+
+    /// Returns the name of the path in JSON and in tables.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Exchange => "exchange",
+            Self::Windows | Self::Hosts | Self::Slots => "shared",
+            Self::Root => "root",
+            Self::Direct | Self::Independent => "direct",
+            Self::Nothing => "nothing",
+        }
+    }
+
+    /// Returns true if the call ends with its first agreement.
+    pub fn ends_at_once(self) -> bool {
+        matches!(self, Self::Nothing | Self::Independent | Self::Root | Self::Slots)
+    }
+}
+
+impl Display for Path {
+    fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name())
+    }
+}
 
 /// Reason for the path of a call. In JSON an object whose `name` is the variant.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -79,6 +145,13 @@ pub enum Reason {
     Unknown,
 }
 
+wire::fields!(enum Reason {
+    0 NoData, 1 BehindEnd, 2 OnlyAggregators, 3 RankOrder, 4 Switch { direction, on }, 5 Small { bytes },
+    6 SmallRequests { mean, large }, 7 RangesOverlap, 8 LargeRequests { mean }, 9 HostsApart, 10 FewApart,
+    11 CameAlong, 12 WroteItself, 13 ReadItself, 14 SingleRank, 15 FitsSlots, 16 Enabled, 17 Disabled, 18 MayOverlap,
+    19 LargePieces, 20 FarApart, 21 SmallPieces, 22 NoMemory, 23 Unknown,
+});
+
 impl Reason {
     /// Returns true if the reason is unknown.
     pub fn is_unknown(&self) -> bool {
@@ -87,7 +160,7 @@ impl Reason {
 }
 
 impl Display for Reason {
-    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+    fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
         f.write_str(match *self {
             Self::Switch { direction, on } => {
                 let key = match direction {
@@ -124,5 +197,37 @@ impl Display for Reason {
             Self::NoMemory => "no shared memory is available for windows",
             Self::Unknown => "",
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_decision_is_the_same_on_another_rank() {
+        let reasons = [
+            Reason::NoData,
+            Reason::Unknown,
+            Reason::Switch { direction: Direction::Read, on: false },
+            Reason::Small { bytes: 7 },
+            Reason::SmallRequests { mean: 8, large: 9 },
+        ];
+        for reason in reasons {
+            let bytes = wire::to_bytes(&reason);
+            assert_eq!((bytes.len(), wire::from_bytes(&bytes)), (17, Some(reason)));
+        }
+        assert_eq!(wire::from_bytes::<Reason>(&[99; 17]), None, "no reason has this number");
+        assert_eq!((wire::from_bytes(&[2]), wire::from_bytes::<Path>(&[8])), (Some(Path::Hosts), None));
+    }
+
+    #[test]
+    fn json_has_the_names_of_reports() {
+        for number in 0..8 {
+            let path: Path = wire::from_bytes(&[number]).unwrap();
+            let json = serde_json::to_string(&path).unwrap();
+            assert_eq!(json, format!("\"{path}\""));
+            assert_eq!(serde_json::from_str::<Path>(&json).unwrap().name(), path.name());
+        }
     }
 }
