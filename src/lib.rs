@@ -66,6 +66,7 @@ pub mod hints;
 pub mod machine;
 #[doc(hidden)]
 pub mod schedule;
+mod world;
 
 pub use access::{BufferLayout, Extent, Extents, FileView, Sink, Source};
 pub use engine::{

@@ -36,6 +36,7 @@ use serde_json::{Map, Value};
 use crate::error::{Error, FileOperation, Result};
 use crate::exchange::cost::Costs;
 use crate::memo::Memo;
+use crate::world::process::per_process;
 
 /// The version of the text that this library reads and writes.
 pub const VERSION: u64 = 1;
@@ -145,7 +146,9 @@ pub fn parse(name: &str, text: &[u8]) -> Result<Costs> {
 /// after a line on standard error. Local: rank 0 sends the costs to the others. A process reads a file once, and once
 /// more after 16 others.
 pub fn costs(path: &str) -> Option<Costs> {
-    static READ: Memo<String, Option<Costs>> = Memo::new(16);
+    per_process! {
+        static READ: Memo<String, Option<Costs>> = Memo::new(16);
+    }
     if path.is_empty() {
         return None;
     }

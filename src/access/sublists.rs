@@ -9,6 +9,7 @@ use super::extents::Extents;
 use super::extents::{Base, Level, ListNode, NodeGroup, Odometer};
 use super::packed::PackedIter;
 use super::plain::PlainIter;
+use crate::world::process::per_thread;
 
 /// Number of extents of a packed list that are decoded at a time.
 const DECODED_EXTENTS: usize = 512;
@@ -74,7 +75,7 @@ pub struct Sublists<'a> {
 #[derive(Default)]
 struct Decoded(Vec<Extent>);
 
-thread_local! {
+per_thread! {
     /// Buffers of finished walks, for later ones: a repeated call allocates nothing.
     static FREE_BUFFERS: RefCell<Vec<Vec<Extent>>> = const { RefCell::new(Vec::new()) };
 }

@@ -17,6 +17,7 @@ mod libraries;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+use crate::world::process::per_process;
 use libraries::Symbols;
 
 /// A GPU runtime that the process has loaded. An error of a copy names the function that failed and its code.
@@ -42,12 +43,14 @@ type Find = fn(&Symbols) -> Option<Box<dyn Runtime>>;
 /// The known GPU runtimes: the beginning of the library's file name, and the function that finds it.
 const KNOWN: [(&str, Find); 2] = [("libcuda.so", cuda::find), ("libamdhip64.so", hip::find)];
 
-/// GPU runtimes that were found; their libraries stay loaded.
-static FOUND: [OnceLock<Box<dyn Runtime>>; KNOWN.len()] = [const { OnceLock::new() }; KNOWN.len()];
-/// True if a GPU runtime was found.
-static ANY: AtomicBool = AtomicBool::new(false);
-/// The number of libraries that the dynamic linker had ever loaded at the last search.
-static LIBRARIES_SEEN: AtomicU64 = AtomicU64::new(0);
+per_process! {
+    /// GPU runtimes that were found; their libraries stay loaded.
+    static FOUND: [OnceLock<Box<dyn Runtime>>; KNOWN.len()] = [const { OnceLock::new() }; KNOWN.len()];
+    /// True if a GPU runtime was found.
+    static ANY: AtomicBool = AtomicBool::new(false);
+    /// The number of libraries that the dynamic linker had ever loaded at the last search.
+    static LIBRARIES_SEEN: AtomicU64 = AtomicU64::new(0);
+}
 
 /// Returns true if a GPU runtime is loaded, so that an address may be a device's. About 200 instructions if no
 /// library was loaded since the last call.

@@ -17,6 +17,7 @@ use crate::error::Error;
 use crate::fabric::Waiting;
 use crate::hints::{FileHints, HintSource, Unused};
 use crate::topology::Rank;
+use crate::world::clock;
 
 /// The observers of the calls on an open file.
 pub struct Observers {
@@ -103,7 +104,7 @@ impl Observers {
 
     /// Returns the start time of a call, if calls are recorded.
     pub fn starts(&self) -> Option<Instant> {
-        self.recorded.is_some().then(Instant::now)
+        self.recorded.is_some().then(clock::now)
     }
 
     /// Records a call that has ended.

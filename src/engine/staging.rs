@@ -129,8 +129,8 @@ pub fn stage_write(
 pub fn stage_read(rank: Rank, layout: &BufferLayout, len: u64, sink: &Sink<'_>, bytes: &mut Vec<u8>) -> Result<()> {
     if has_device_memory(layout, len, |at, len| sink.address(at, len)) {
         *bytes = room(rank, len)?;
-        }
-        Ok(())
+    }
+    Ok(())
 }
 
 impl ReadTarget<'_> {

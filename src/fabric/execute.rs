@@ -18,6 +18,7 @@ use super::waiting::{Pending, Waiting, pause};
 use crate::error::{Error, Result};
 use crate::schedule::{Action, Op, OpId, Progress, ReduceOp, Schedule, Span};
 use crate::topology::{Rank, Topology};
+use crate::world::process::per_thread;
 
 /// The memory behind the named buffers of a schedule. An error of any function ends the run of the schedule.
 pub trait Memory {
@@ -82,7 +83,7 @@ impl std::ops::AddAssign for Traffic {
     }
 }
 
-thread_local! {
+per_thread! {
     /// True if this thread may use the transport.
     static SENDS: Cell<bool> = const { Cell::new(true) };
 }

@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::error::{Error, Result};
 use crate::topology::Rank;
+use crate::world::jobs;
 
 /// A function that stops the communication of all ranks. It may not return.
 pub type Stop = Box<dyn Fn(&Error) + Send + Sync>;
@@ -64,7 +65,7 @@ pub struct OnPanic<'a>(&'a FailureHandling);
 impl Drop for OnPanic<'_> {
     fn drop(&mut self) {
         let Self(failure) = self;
-        if std::thread::panicking() && !failure.returns() {
+        if jobs::is_panicking() && !failure.returns() {
             (failure.stop)(&Error::internal(failure.rank, "the rank panicked in a collective call"));
         }
     }

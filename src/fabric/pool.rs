@@ -11,6 +11,9 @@ use std::sync::{Mutex, PoisonError};
 use memmap2::MmapMut;
 
 use super::Message;
+use crate::world::process::per_process;
+#[cfg(test)]
+use crate::world::process::per_thread;
 
 /// Minimum number of bytes of a pooled block. Smaller blocks come from the allocator, which reuses them itself.
 const MIN_BLOCK: usize = 64 << 10;
@@ -22,10 +25,12 @@ const HUGE_PAGE: usize = 2 << 20;
 /// Maximum number of bytes of unused blocks that are kept.
 const MAX_UNUSED: usize = 96 << 20;
 
-static UNUSED: Mutex<Vec<MmapMut>> = Mutex::new(Vec::new());
+per_process! {
+    static UNUSED: Mutex<Vec<MmapMut>> = Mutex::new(Vec::new());
+}
 
 #[cfg(test)]
-thread_local! {
+per_thread! {
     /// Number of bytes from which on [`Block::message`] fails on this thread: for tests of ranks that have no memory.
     pub static REFUSED_FROM: std::cell::Cell<usize> = const { std::cell::Cell::new(usize::MAX) };
 }

@@ -10,7 +10,6 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
-use std::thread::Thread;
 use std::time::Duration;
 
 use super::failure::Stop;
@@ -18,6 +17,8 @@ use super::transport::{Completion, Idle, Message, Ticket, Transport};
 use crate::error::{Error, Result};
 use crate::schedule::SendMode;
 use crate::topology::Rank;
+use crate::world::jobs::{self, Ended, Scoped};
+use crate::world::waits::{self, Thread};
 
 /// Maximum time that a rank is parked; it then checks whether another rank has died.
 const LOOK_UP: Duration = Duration::from_millis(50);
@@ -35,24 +36,23 @@ pub fn run<T: Send>(ranks: usize, program: impl Fn(Box<dyn Transport>) -> T + Sy
     }
     let world = Arc::new(ThreadWorld::new(ranks));
     let run_rank = |rank: Rank| {
-        let _ = world.sleepers[rank].set(std::thread::current());
+        let _ = world.sleepers[rank].set(waits::this_thread());
         let outcome = catch_unwind(AssertUnwindSafe(|| program(Box::new(Threads::join(&world, rank, 0)))));
         if outcome.is_err() {
             world.stop(rank, || has_died(rank));
         }
         outcome
     };
-    let outcomes: Vec<Result<std::thread::Result<T>>> = std::thread::scope(|scope| {
+    let outcomes: Vec<Result<Ended<T>>> = jobs::scope(|scope| {
         let mut threads = Vec::with_capacity(ranks);
         for rank in 0..ranks {
-            let builder = std::thread::Builder::new().name(format!("rank {rank}"));
-            let thread = builder.spawn_scoped(scope, move || run_rank(rank));
+            let thread = jobs::start_in(scope, format!("rank {rank}"), move || run_rank(rank));
             if thread.is_err() {
                 world.stop(rank, || has_died(rank));
             }
             threads.push(thread);
         }
-        let join = |(rank, thread): (Rank, std::io::Result<std::thread::ScopedJoinHandle<'_, _>>)| match thread {
+        let join = |(rank, thread): (Rank, std::io::Result<Scoped<'_, _>>)| match thread {
             Ok(thread) => Ok(thread.join().unwrap_or_else(Err)),
             Err(cause) => Err(Error::fabric(format!("no thread for rank {rank} of {ranks}: {cause}"))),
         };
@@ -284,7 +284,7 @@ struct Parking {
 
 impl Idle for Parking {
     fn idle(&self, _rounds: u32) {
-        std::thread::park_timeout(LOOK_UP);
+        waits::park(Some(LOOK_UP));
     }
 
     fn wake(&self) {

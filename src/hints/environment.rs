@@ -14,6 +14,7 @@ use super::foreign::{romio, why_not_this};
 use super::site::{self, Site};
 use super::{pairs, read_text};
 use crate::error::{Error, Result};
+use crate::world::process::per_process;
 
 const TEXT: &str = "TRIB_HINTS";
 const FILE: &str = "TRIB_HINTS_FILE";
@@ -49,7 +50,9 @@ impl Environment {
     /// line, and for a file that cannot be read. Damaged lines of `/etc/romio-hints` and of the site's file, which users cannot
     /// repair, are ignored. Values of other libraries' keys are never errors.
     pub fn of_process() -> Result<&'static Self> {
-        static READ: OnceLock<Result<Environment>> = OnceLock::new();
+        per_process! {
+            static READ: OnceLock<Result<Environment>> = OnceLock::new();
+        }
         let read = || Self::read(relevant(all_variables()), Path::new(SYSTEM_FILE), site::of_process());
         READ.get_or_init(read).as_ref().map_err(Clone::clone)
     }

@@ -12,6 +12,7 @@ use crate::error::{Error, Result};
 use crate::exchange::{KERNELS, Kernel, RankList, two_layer};
 use crate::schedule::ThrottleMode;
 use crate::topology::{Rank, Topology};
+use crate::world::process::per_process;
 
 /// Defines an enum whose variants are words: `Display`, `FromStr`, serde and the hint's codec all come from one list.
 macro_rules! words {
@@ -84,7 +85,9 @@ pub(super) const KERNEL: Codec<&'static Kernel> = Codec {
     parse: |text| text.parse().ok(),
     print: |kernel| kernel.to_string(),
     allowed: || {
-        static NAMES: LazyLock<String> = LazyLock::new(Kernel::names);
+        per_process! {
+            static NAMES: LazyLock<String> = LazyLock::new(Kernel::names);
+        }
         &NAMES
     },
 };
@@ -113,7 +116,9 @@ impl KernelHint {
 
     /// Returns the allowed values of the hint `trib_kernel`, separated by `|`.
     pub fn allowed() -> &'static str {
-        static ALLOWED: LazyLock<String> = LazyLock::new(|| format!("{AUTO}|{}|{}", Kernel::names(), two_layer::NAME));
+        per_process! {
+            static ALLOWED: LazyLock<String> = LazyLock::new(|| format!("{AUTO}|{}|{}", Kernel::names(), two_layer::NAME));
+        }
         &ALLOWED
     }
 
@@ -129,7 +134,9 @@ pub(super) const KERNEL_OR_COMMON: Codec<Option<KernelHint>> = Codec {
     parse: |text| common_or(text, &KernelHint::CODEC),
     print: |value| print_common(value, &KernelHint::CODEC),
     allowed: || {
-        static ALLOWED: LazyLock<String> = LazyLock::new(|| format!("{COMMON}|{}", KernelHint::allowed()));
+        per_process! {
+            static ALLOWED: LazyLock<String> = LazyLock::new(|| format!("{COMMON}|{}", KernelHint::allowed()));
+        }
         &ALLOWED
     },
 };

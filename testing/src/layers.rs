@@ -58,7 +58,7 @@ fn wrong(graph: &Graph, order: &[&str], against: &[Exception]) -> Vec<String> {
 }
 
 /// Adds all source files below a folder to `into`, without those of tests.
-fn sources(folder: &Path, into: &mut Vec<PathBuf>) {
+pub(crate) fn sources(folder: &Path, into: &mut Vec<PathBuf>) {
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
         if path.is_dir() {
@@ -71,14 +71,14 @@ fn sources(folder: &Path, into: &mut Vec<PathBuf>) {
 
 /// Returns the code of a file without comments and without modules of tests, which end at a line that begins with a
 /// brace.
-fn code(path: &Path) -> String {
+pub(crate) fn code(path: &Path) -> String {
     let text = std::fs::read_to_string(path).unwrap();
     let (mut kept, mut is_test, mut is_next) = (String::new(), false, false);
     for line in text.lines() {
         if is_next {
             is_test = line.ends_with('{');
         }
-        is_next = line == "#[cfg(test)]";
+        is_next = line == "#[cfg(test)]" || line.starts_with("#[cfg(all(test,") || is_next && line.starts_with("#[");
         if !is_test {
             kept.push_str(line.split("//").next().unwrap_or_default());
             kept.push('\n');

@@ -42,6 +42,7 @@ pub mod pattern_matrix;
 pub mod periodic;
 pub mod read_trial;
 pub mod reading;
+pub mod seams;
 pub mod settings;
 pub mod small;
 pub mod suite;

@@ -4,13 +4,14 @@
 use std::path::Path;
 
 use tributary_testing::layers::{Folder, hold_modules};
+use tributary_testing::seams::{Seam, hold_seams};
 
 /// Folders of modules: the folder, the path before a module's name in code, the order, and the exceptions.
 const FOLDERS: &[Folder] = &[
     (
         "src",
         "crate::",
-        "access device schedule fabric collectives exchange hints machine engine",
+        "world access device schedule fabric collectives exchange hints machine engine",
         &[(
             "fabric",
             "collectives",
@@ -59,6 +60,27 @@ const FOLDERS: &[Folder] = &[
         &[("cli", "source", "the parameters of a pattern")],
     ),
 ];
+
+/// What the engine asks of the place where it runs, a module each. Nothing else in `src` makes these calls, or keeps state of the
+/// process ([`STATE`]), so that another world can be put in their place.
+const SEAMS: &[Seam] = &[
+    ("src/world/clock.rs", &["Instant::now", "SystemTime::now"]),
+    ("src/world/", &["std::thread"]),
+    ("src/world/jobs.rs", &["Builder::new().name", "thread::panicking", "available_parallelism"]),
+    (
+        "src/world/waits.rs",
+        &["thread::yield_now", "thread::sleep", "thread::park", "thread::current", "spin_loop", "Condvar", "SYS_futex"],
+    ),
+    ("src/world/process.rs", &["thread_local!"]),
+];
+
+/// Macros of `src/world/process.rs` that declare state, and types of statics that are constants.
+const STATE: (&[&str], &[&str]) = (&["per_process", "per_thread"], &["Kernel", "&[&Kernel]", "Extents"]);
+
+#[test]
+fn the_world_is_asked_in_one_place() {
+    hold_seams(Path::new(env!("CARGO_MANIFEST_DIR")), "src", SEAMS, STATE.0, STATE.1);
+}
 
 #[test]
 fn modules_know_those_below_them_only() {

@@ -53,7 +53,7 @@ impl Access {
     /// result.
     pub unsafe fn asked(&self, direction: Direction) -> Asked<'_> {
         match direction {
-                // SAFETY: the caller's promise.
+            // SAFETY: the caller's promise.
             Direction::Write => Asked::write(&self.file, &self.layout, unsafe { self.source() }),
             // SAFETY: likewise.
             Direction::Read => Asked::read(&self.file, &self.layout, unsafe { self.sink() }),

@@ -229,8 +229,8 @@ impl Backend {
                 binding::set_writers_beside(
                     file,
                     WritersBeside {
-                    all_are_here: std::mem::take(&mut self.is_just_opened),
-                    have_sieved: sieving::is_wanted(),
+                        all_are_here: std::mem::take(&mut self.is_just_opened),
+                        have_sieved: sieving::is_wanted(),
                     },
                 );
                 Ok(file)

@@ -107,7 +107,9 @@ impl SingleRankHandle {
     pub fn close(self, path: &Path) -> Result<(), Error> {
         // File systems of one machine tell nothing at the close, which would cost three calls of the system.
         match self.storage.filter(|_| self.has_written && !self.is_of_one_machine) {
-            Some(storage) => storage.control().settle().map_err(|cause| Error::io(0, FileOperation::Close, path, None, &cause)),
+            Some(storage) => {
+                storage.control().settle().map_err(|cause| Error::io(0, FileOperation::Close, path, None, &cause))
+            }
             None => Ok(()),
         }
     }

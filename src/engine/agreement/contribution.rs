@@ -84,8 +84,8 @@ impl<'a> Contribution<'a> {
         self.starts.push(decoded.as_ref().map_or(body.len(), |decoded| decoded.blocks.0) as u32);
         let is_decoded = decoded.is_some();
         if let Some(Decoded { facts, ranges, footprint, blocks }) = decoded {
-        self.add(&facts, ranges, footprint, blocks.1);
-    }
+            self.add(&facts, ranges, footprint, blocks.1);
+        }
         is_decoded
     }
 

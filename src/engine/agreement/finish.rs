@@ -25,30 +25,30 @@ use crate::topology::Rank;
 /// times, which are maxima.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct CallOutcome {
-        /// Lowest rank with an error; `None` without an error.
-        pub failed: Option<Rank>,
-        /// Number of bytes written or read.
-        pub transferred: u64,
-        /// Number of bytes of metadata messages.
-        pub metadata_bytes: u64,
-        /// Number of metadata messages.
-        pub metadata_messages: u64,
-        /// Number of data messages.
-        pub data_messages: u64,
-        /// Number of bytes that went through shared memory instead of messages.
-        pub in_memory: u64,
-        /// Number of bytes of messages from one host to another.
-        pub between_hosts: u64,
-        /// Number of windows of a rank.
-        pub rounds: u64,
-        /// Times in microseconds: flatten, metadata, data, placement, I/O, agreement, wait for I/O, total.
-        pub micros: [u64; 8],
-        /// Times in the file, if aggregators wrote or read.
-        pub file_times: FileTimes,
-        /// True if the windows must be filled again, by one rank after the other.
-        pub again: bool,
-        /// Value of the signal that counts turns of ranks.
-        pub turn: u32,
+    /// Lowest rank with an error; `None` without an error.
+    pub failed: Option<Rank>,
+    /// Number of bytes written or read.
+    pub transferred: u64,
+    /// Number of bytes of metadata messages.
+    pub metadata_bytes: u64,
+    /// Number of metadata messages.
+    pub metadata_messages: u64,
+    /// Number of data messages.
+    pub data_messages: u64,
+    /// Number of bytes that went through shared memory instead of messages.
+    pub in_memory: u64,
+    /// Number of bytes of messages from one host to another.
+    pub between_hosts: u64,
+    /// Number of windows of a rank.
+    pub rounds: u64,
+    /// Times in microseconds: flatten, metadata, data, placement, I/O, agreement, wait for I/O, total.
+    pub micros: [u64; 8],
+    /// Times in the file, if aggregators wrote or read.
+    pub file_times: FileTimes,
+    /// True if the windows must be filled again, by one rank after the other.
+    pub again: bool,
+    /// Value of the signal that counts turns of ranks.
+    pub turn: u32,
 }
 
 wire::fields!(struct CallOutcome {

@@ -12,6 +12,7 @@ use crate::access::{BufferLayout, Extent, Extents, Walk, WriteAccess};
 use crate::engine::policy::SMALL_OF_ONE;
 use crate::engine::storage::{Storage, StorageFailure, write_all};
 use crate::topology::Rank;
+use crate::world::process::per_thread;
 
 /// Number of bytes of a block's head: rank, number of extents.
 const HEAD: usize = 16;
@@ -85,7 +86,7 @@ pub struct SmallPiece {
 /// Index of pieces whose bytes are in the memory of the rank that decides.
 const OWN: usize = usize::MAX;
 
-thread_local! {
+per_thread! {
     /// Reused by all calls of the thread, so that a small call allocates nothing.
     static SCRATCH: RefCell<Scratch> = const { RefCell::new(Scratch { pieces: Vec::new(), joined: Vec::new() }) };
 }

@@ -226,7 +226,7 @@ fn round_of(from: &mut &[u8]) -> Option<Round> {
     let span = |begin: u64, took: u64| {
         let begin = begin as f64 / 1e9;
         (begin, begin + took as f64 / 1e9)
-        };
+    };
     let (exchange, io) = (span(exchange, sent), span(io, done));
     Some(Round { call, round, ranks: u32::try_from(ranks).ok()?, bytes, exchange, io })
 }

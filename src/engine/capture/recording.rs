@@ -11,6 +11,7 @@ use crate::access::{BufferLayout, Direction, Extents};
 use crate::engine::record::report::CallReport;
 use crate::engine::record::timeline::RankTimeline;
 use crate::error::Error;
+use crate::world::clock;
 
 /// Maximum memory of lists that are not encoded yet, in bytes. Above it, the rank encodes them before the file is
 /// closed.
@@ -56,7 +57,7 @@ impl Recording {
         let (block, held, held_bytes, calls) = Default::default();
         let room = target.limit / ranks as u64;
         let reports = (rank == 0).then(String::new);
-        let opened = Instant::now();
+        let opened = clock::now();
         Self { target, opened, room, block, held, held_bytes, calls, reports, made: 0, is_full: false, asked: None }
     }
 
@@ -85,7 +86,7 @@ impl Recording {
         if self.is_full {
             return;
         }
-        let took = started.elapsed();
+        let took = clock::since(started);
         let memory = match layout {
             BufferLayout::Contiguous => None,
             BufferLayout::Extents(extents) => Some(self.place(extents)),

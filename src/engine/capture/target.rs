@@ -11,6 +11,7 @@ use tributary_base::fingerprint;
 
 use crate::error::{Error, Result};
 use crate::hints;
+use crate::world::process::per_process;
 
 /// Name of the environment variable.
 const VARIABLE: &str = "TRIB_CAPTURE";
@@ -41,14 +42,18 @@ impl CaptureTarget {
 
     /// Prints a line on rank 0, once in a process, if the value of the variable is not allowed.
     pub fn complain(rank: usize) {
-        static SAID: Once = Once::new();
+        per_process! {
+            static SAID: Once = Once::new();
+        }
         if let (0, Some(Err(error))) = (rank, Self::read()) {
             SAID.call_once(|| crate::say(format_args!("no capture: {error}")));
         }
     }
 
     fn read() -> &'static Option<Result<Self>> {
-        static READ: OnceLock<Option<Result<CaptureTarget>>> = OnceLock::new();
+        per_process! {
+            static READ: OnceLock<Option<Result<CaptureTarget>>> = OnceLock::new();
+        }
         READ.get_or_init(|| {
             crate::variable(VARIABLE).filter(|value| !value.is_empty()).map(|value| Self::parse(&value))
         })

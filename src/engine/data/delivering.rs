@@ -21,6 +21,7 @@ use crate::fabric::shared::Watch;
 use crate::fabric::{self, Memory};
 use crate::schedule::{Buffer, Op, Span};
 use crate::topology::Rank;
+use crate::world::clock;
 
 /// A round of a read that is in flight on this rank.
 pub struct RoundDelivered {
@@ -97,7 +98,7 @@ impl Delivering<'_, '_> {
 
     /// Copies the parts of a message for offset `at` of the receive buffer to the caller's memory.
     fn deliver(&mut self, at: u64, mut message: Bytes) -> Result<()> {
-        let begin = Instant::now();
+        let begin = clock::now();
         let round = &mut self.rounds[self.turn];
         let first = round.incoming.parts.partition_point(|part| part.0 < at);
         for &(_, outflow, len) in &round.incoming.parts[first..] {
@@ -111,13 +112,13 @@ impl Delivering<'_, '_> {
             }
             self.outflows[outflow].scatter(&part, self.user.reborrow());
         }
-        round.placement += begin.elapsed();
+        round.placement += clock::since(begin);
         Ok(())
     }
 
     /// Copies this rank's own bytes from its window to the caller's memory.
     fn deliver_own(&mut self, id: usize) {
-        let begin = Instant::now();
+        let begin = clock::now();
         let round = &mut self.rounds[self.turn];
         let (Some(window), Some(own)) = (&round.window, &mut round.incoming.own) else { return };
         match &round.buffer {
@@ -132,17 +133,17 @@ impl Delivering<'_, '_> {
         if let Some(inflow) = self.windows.inflow(id) {
             inflow.drop_window(window);
         }
-        round.placement += begin.elapsed();
+        round.placement += clock::since(begin);
     }
 
     /// Copies this rank's bytes of an aggregator from the shared memory to the caller's memory.
     fn take_inside(&mut self, from: Span, to: Span) -> Result<()> {
-        let begin = Instant::now();
+        let begin = clock::now();
         let id = Rounds::outflow_of(self.outflows, aggregator_at(from.offset)).filter(|_| to.len > 0);
         if let (Some(inside), Some(id)) = (&mut self.inside, id) {
             inside.take(from, id, to.len, &mut self.outflows[id], self.user.reborrow())?;
         }
-        self.rounds[self.turn].placement += begin.elapsed();
+        self.rounds[self.turn].placement += clock::since(begin);
         Ok(())
     }
 

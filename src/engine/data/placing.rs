@@ -23,6 +23,7 @@ use crate::fabric::shared::Watch;
 use crate::fabric::{self, Memory};
 use crate::schedule::{Buffer, Op, Span};
 use crate::topology::Rank;
+use crate::world::clock;
 
 /// A round of a write that is in flight on this rank.
 pub struct RoundPlaced {
@@ -162,7 +163,7 @@ impl Placing<'_, '_> {
     }
 
     fn place(&mut self, id: usize, what: Arrived) -> Result<()> {
-        let begin = Instant::now();
+        let begin = clock::now();
         let placed = match what {
             Arrived::Message(message) => self.place_message(id, &message),
             Arrived::Own => {
@@ -170,7 +171,7 @@ impl Placing<'_, '_> {
                 Ok(())
             }
         };
-        self.rounds[self.turn].placement += begin.elapsed();
+        self.rounds[self.turn].placement += clock::since(begin);
         placed
     }
 
@@ -209,12 +210,12 @@ impl Placing<'_, '_> {
 
     /// Copies this rank's bytes for an aggregator into the shared memory of the local aggregator's group.
     fn put_inside(&mut self, from: Span, to: Span) -> Result<()> {
-        let begin = Instant::now();
+        let begin = clock::now();
         let id = Rounds::outflow_of(self.outflows, aggregator_at(to.offset)).filter(|_| from.len > 0);
         if let (Some(inside), Some(id)) = (&mut self.inside, id) {
             inside.put(to, id, from.len, &mut self.outflows[id], self.user)?;
         }
-        self.rounds[self.turn].placement += begin.elapsed();
+        self.rounds[self.turn].placement += clock::since(begin);
         Ok(())
     }
 

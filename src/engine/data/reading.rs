@@ -5,7 +5,7 @@
 //! receive, under the same kernel and throttle. While one window is exchanged, the next ones are read from the file.
 
 use std::collections::VecDeque;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crate::access::{Direction, Sink};
 use crate::engine::data::delivering::{Delivering, RoundDelivered, RoundReceives};
@@ -22,6 +22,7 @@ use crate::exchange::ReceiverIndex;
 use crate::exchange::two_layer::Share;
 use crate::fabric::{Endpoint, InFlight, Traffic};
 use crate::schedule::{Buffer, Schedule};
+use crate::world::clock;
 
 /// The data phase of one rank in a read.
 pub struct Reading<'a> {
@@ -102,7 +103,7 @@ impl<'a> Reading<'a> {
         self.at.go_on(CallStage::Storage(round, None));
         let (opened, buffer) = self.take_window(round, alone, queue).await;
         self.at.go_on(CallStage::Round(round, opened.as_ref().map(|opened| opened.window.start)));
-        let begin = Instant::now();
+        let begin = clock::now();
         let owned = opened.as_ref().map(|opened| (opened.messages.len(), opened.window.len()));
         let messages = opened.as_ref().map_or(&[][..], |opened| &opened.messages);
         let incoming = self.expect(round);

@@ -2,7 +2,7 @@
 //! behind.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crate::access::{Direction, Source};
 use crate::engine::data::placing::{Placing, RoundMessage, RoundPlaced, RoundSends};
@@ -22,6 +22,7 @@ use crate::fabric::pool::Block;
 use crate::fabric::{Endpoint, InFlight, Traffic};
 use crate::schedule::{Buffer, Schedule};
 use crate::topology::Rank;
+use crate::world::clock;
 
 /// The data phase of one rank in a write.
 pub struct Writing<'a> {
@@ -126,7 +127,7 @@ impl<'a> Writing<'a> {
         self.at.go_on(CallStage::Storage(round, start));
         let (buffer, receives) = self.make_room(opened, zero_copy.is_none(), queue).await;
         self.at.go_on(CallStage::Round(round, start));
-        let begin = Instant::now();
+        let begin = clock::now();
         let outgoing = self.send(round);
         let schedule = self.at.schedule(round, &outgoing.shares, &receives);
         self.rounds.push_back(RoundPlaced {

@@ -1,7 +1,6 @@
 //! The result of a call's first agreement: the merged facts of all ranks. The rules of the policy use nothing else.
 
 use std::sync::Arc;
-use std::time::Instant;
 
 use tributary_base::wire;
 
@@ -17,42 +16,43 @@ use crate::engine::storage::behind::call::AgreedWrite;
 use crate::engine::storage::{Storage, StorageFailure, guarded, without_size_signal};
 use crate::error::{FileOperation, Result};
 use crate::topology::Rank;
+use crate::world::clock;
 
 /// The result of a call's first agreement, the same on all ranks. One rank computes it and sends it to all.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Agreed {
-        /// Reason for which the call fails; `None` if it goes on. If it fails, ranks read only each other's facts,
-        /// because other data depends on the call.
-        pub failed: Option<CallFault>,
-        /// Extents and bytes of the whole call, of all ranks.
-        pub all: Amount,
-        /// Extents and bytes that still have to be written or read, of all ranks.
-        pub left: Amount,
-        /// The kept plan that fits the access of every rank; `None` if there is none.
-        pub reuse: Option<Reuse>,
-        /// True if no two ranks have the same byte; `None` if this is unknown.
-        pub disjoint: Option<bool>,
-        /// True if it is certain that no two hosts have bytes in the same range.
-        pub hosts_are_apart: bool,
-        /// True if the data of all ranks came along with their facts.
-        pub came_along: bool,
-        /// True if bytes that ranks wrote before the agreement are written again, because ranks overlap.
-        pub redone: bool,
-        /// True if there is no shared memory for windows.
-        pub no_memory: bool,
-        /// Number of bytes that all ranks have written or read so far.
-        pub transferred: u64,
-        /// Maximum time over ranks for these bytes, in microseconds.
-        pub micros: u64,
-        /// True if only the ranks of this call, in this call, can be writing the file now. Only then may the call
-        /// rewrite bytes in gaps between its pieces.
-        pub is_sole: bool,
-        /// True if a rank has pieces that it would write before the agreement, if it may.
-        pub wants_early: bool,
-        /// True if a rank has let another library write by data sieving.
-        pub have_sieved: bool,
-        /// How the bytes of the call go.
-        pub decision: Decision,
+    /// Reason for which the call fails; `None` if it goes on. If it fails, ranks read only each other's facts,
+    /// because other data depends on the call.
+    pub failed: Option<CallFault>,
+    /// Extents and bytes of the whole call, of all ranks.
+    pub all: Amount,
+    /// Extents and bytes that still have to be written or read, of all ranks.
+    pub left: Amount,
+    /// The kept plan that fits the access of every rank; `None` if there is none.
+    pub reuse: Option<Reuse>,
+    /// True if no two ranks have the same byte; `None` if this is unknown.
+    pub disjoint: Option<bool>,
+    /// True if it is certain that no two hosts have bytes in the same range.
+    pub hosts_are_apart: bool,
+    /// True if the data of all ranks came along with their facts.
+    pub came_along: bool,
+    /// True if bytes that ranks wrote before the agreement are written again, because ranks overlap.
+    pub redone: bool,
+    /// True if there is no shared memory for windows.
+    pub no_memory: bool,
+    /// Number of bytes that all ranks have written or read so far.
+    pub transferred: u64,
+    /// Maximum time over ranks for these bytes, in microseconds.
+    pub micros: u64,
+    /// True if only the ranks of this call, in this call, can be writing the file now. Only then may the call
+    /// rewrite bytes in gaps between its pieces.
+    pub is_sole: bool,
+    /// True if a rank has pieces that it would write before the agreement, if it may.
+    pub wants_early: bool,
+    /// True if a rank has let another library write by data sieving.
+    pub have_sieved: bool,
+    /// How the bytes of the call go.
+    pub decision: Decision,
 }
 
 wire::fields!(struct Agreed {
@@ -128,12 +128,12 @@ impl Agreed {
         (rank, path): (Rank, &std::path::Path),
         write: impl FnOnce(&dyn Storage, &mut u64) -> std::result::Result<(), StorageFailure>,
     ) -> Result<()> {
-        let (begin, _quiet) = (Instant::now(), without_size_signal());
+        let (begin, _quiet) = (clock::now(), without_size_signal());
         let wrote = storage.as_ref().map_err(Clone::clone).and_then(|storage| {
             guarded(FileOperation::Write, self.left.start, || write(&**storage, &mut self.transferred))
                 .map_err(|failure| failure.into_error(rank, path))
         });
-        self.micros = self.micros.max(begin.elapsed().as_micros() as u64);
+        self.micros = self.micros.max(clock::since(begin).as_micros() as u64);
         wrote.inspect_err(|_| self.failed = Some(CallFault::OfRank(rank)))
     }
 }

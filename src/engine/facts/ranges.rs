@@ -61,7 +61,6 @@ impl RankRanges {
             Self::TooMany => None,
         }
     }
-
 }
 
 /// Too many ranges are encoded as unknown.

@@ -2,7 +2,6 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::SystemTime;
 
 use tributary_base::wire;
 
@@ -21,6 +20,7 @@ use crate::error::{Error, Result};
 use crate::fabric::{Endpoint, mpi};
 use crate::hints::Hints;
 use crate::topology::{Rank, Topology};
+use crate::world::clock;
 
 /// The recorded calls of a file that is being closed. The writer no longer needs the file.
 pub struct CaptureWriter {
@@ -59,8 +59,8 @@ impl CaptureWriter {
             Mode::Update => "update",
             Mode::Read => "read",
         };
-        let elapsed = recording.opened().elapsed();
-        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        let elapsed = clock::since(recording.opened());
+        let now = clock::date();
         let program = std::env::args_os().next().unwrap_or_default();
         let header = Header {
             file: path.display().to_string(),

@@ -9,11 +9,10 @@ use serde::Serialize;
 use tributary_base::wire;
 
 use super::windows::ExchangeWindows;
-use super::{
-    CLEARLY_SLOW, FIRST_PART, LEARNED_FROM, SLOW_TIMES, WORTH_CHANGING, WORTH_DIVIDING, WORTH_LEARNING,
-};
+use super::{CLEARLY_SLOW, FIRST_PART, LEARNED_FROM, SLOW_TIMES, WORTH_CHANGING, WORTH_DIVIDING, WORTH_LEARNING};
 use crate::engine::facts::Amount;
 use crate::topology::Rank;
+use crate::world::process::per_process;
 
 /// The times that aggregators spent in the file in a call, in microseconds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -122,8 +121,10 @@ pub struct Learned {
 
 wire::fields!(struct Learned { paces, shares, changes, connected, timed, suspect });
 
-/// What the last file on each file system has shown, on rank 0 of its ranks.
-static KEPT: Mutex<BTreeMap<FileSystemKey, Learned>> = Mutex::new(BTreeMap::new());
+per_process! {
+    /// What the last file on each file system has shown, on rank 0 of its ranks.
+    static KEPT: Mutex<BTreeMap<FileSystemKey, Learned>> = Mutex::new(BTreeMap::new());
+}
 
 /// Hash of a file system, its driver, and the number of ranks that use it. 0: files on it have nothing in common.
 pub type FileSystemKey = u64;

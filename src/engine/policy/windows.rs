@@ -4,9 +4,7 @@
 use tributary_base::wire;
 
 use super::learned::{Paces, best_windows};
-use super::{
-    CACHED_RING, LEAST_EXCHANGED, LEAST_LEARNED, MESSAGE_IN_WINDOW, WINDOW, WINDOWS_AHEAD, WINDOWS_IN_CALL,
-};
+use super::{CACHED_RING, LEAST_EXCHANGED, LEAST_LEARNED, MESSAGE_IN_WINDOW, WINDOW, WINDOWS_AHEAD, WINDOWS_IN_CALL};
 use crate::access::Extent;
 use crate::engine::facts::Amount;
 

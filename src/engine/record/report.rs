@@ -15,6 +15,7 @@ use crate::engine::roles::choice::Layering;
 use crate::engine::storage::window_queue::Outcome;
 use crate::error::Error;
 use crate::fabric::Traffic;
+use crate::world::clock;
 
 /// Time of each phase in seconds: the maximum over ranks. (File I/O overlaps the exchange, so the sum may exceed the
 /// total.)
@@ -249,13 +250,13 @@ pub struct Clock {
 impl Clock {
     /// Starts the clock of a call.
     pub fn start() -> Self {
-        let start = Instant::now();
+        let start = clock::now();
         Self { start, last: start, spent: Default::default() }
     }
 
     /// Adds the time since the last lap to a phase.
     pub fn lap(&mut self, phase: Lap) {
-        let now = Instant::now();
+        let now = clock::now();
         self.spent[phase as usize] += now - std::mem::replace(&mut self.last, now);
     }
 
@@ -266,7 +267,7 @@ impl Clock {
 
     /// Returns the time since the start.
     pub fn total(&self) -> Duration {
-        self.start.elapsed()
+        clock::since(self.start)
     }
 }
 
@@ -368,7 +369,7 @@ impl DataCounts {
         (traffic, placement): (Traffic, Duration),
         owned: Option<(usize, u64)>,
     ) {
-        let end = Instant::now();
+        let end = clock::now();
         let took = end - self.ended.replace(end).map_or(begin, |ended| ended.max(begin));
         self.traffic += traffic;
         self.placement += placement;

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::engine::record::report::CallTotals;
 use crate::engine::record::report::{Clock, Lap, Seconds};
+use crate::world::clock;
 
 /// Maximum number of windows in the timelines of all ranks together.
 const ROOM: usize = 1 << 14;
@@ -78,7 +79,7 @@ impl TimelineWriter {
     /// Starts an empty timeline on one of `ranks` ranks.
     pub fn new(ranks: usize) -> Self {
         let most = (ROOM / ranks.max(1)).clamp(1, MOST_KEPT);
-        Self { opened: Instant::now(), most, calls: 0, timeline: RankTimeline::default() }
+        Self { opened: clock::now(), most, calls: 0, timeline: RankTimeline::default() }
     }
 
     fn at(&self, time: Instant) -> f64 {
@@ -126,7 +127,7 @@ impl TimelineWriter {
     /// Counts a call that began at `started` and ends now.
     pub fn call(&mut self, started: Instant) {
         self.calls += 1;
-        self.timeline.seconds.total += self.at(Instant::now()) - self.at(started);
+        self.timeline.seconds.total += self.at(clock::now()) - self.at(started);
     }
 
     /// Returns the timeline at the close of a file. `fan_in` has pairs of (number of ranks with data in a window,

@@ -7,7 +7,7 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::arena::{Arena, PROGRESS};
 use super::placing::DONE;
@@ -18,6 +18,7 @@ use crate::engine::storage::{Storage, guarded, read_all};
 use crate::error::{Error, FileOperation, Result};
 use crate::fabric::Endpoint;
 use crate::topology::Rank;
+use crate::world::clock;
 
 /// Reads windows and takes this rank's bytes out of them.
 pub struct WindowReader<'a> {
@@ -112,7 +113,7 @@ impl WindowReader<'_> {
     }
 
     fn read(&self, number: u64) {
-        let begin = Instant::now();
+        let begin = clock::now();
         self.arena.touch(&self.windows, number);
         let extent = self.windows.extent(number);
         // SAFETY: this rank has claimed the window, and all have passed the one before it in its place.
@@ -125,6 +126,6 @@ impl WindowReader<'_> {
         if let Err(error) = outcome {
             self.error.borrow_mut().get_or_insert(error);
         }
-        self.busy.set(self.busy.get() + begin.elapsed());
+        self.busy.set(self.busy.get() + clock::since(begin));
     }
 }

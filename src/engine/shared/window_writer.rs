@@ -18,6 +18,7 @@ use crate::engine::storage::worker::Pace;
 use crate::engine::storage::{self, Storage, StorageFailure, guarded, without_size_signal, write_all};
 use crate::error::{Error, FileOperation, Result};
 use crate::topology::Rank;
+use crate::world::waits;
 
 /// The way in which the writer knows which bytes of a window have data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -81,7 +82,7 @@ impl WindowWriter<'_> {
                 if most == 1 {
                     return;
                 }
-                std::thread::yield_now();
+                waits::yield_core();
                 continue;
             }
             let taken = self.take();
@@ -167,7 +168,7 @@ impl WindowWriter<'_> {
     fn give_back(&self) {
         let arena = self.arena;
         while arena.call().lock.swap(1, Ordering::SeqCst) != 0 {
-            std::thread::yield_now();
+            waits::yield_core();
         }
         arena.own().writing.store(u64::MAX, Ordering::SeqCst);
         let mut unwritten = arena.call().taken.load(Ordering::SeqCst);

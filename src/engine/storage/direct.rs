@@ -1,8 +1,6 @@
 //! The direct path of a write: every rank writes its own extents, large pieces from the caller's memory, small ones
 //! packed.
 
-use std::time::Instant;
-
 use crate::access::{BufferLayout, Piece, Source, Walk, WriteAccess};
 use crate::engine::policy::{PACKED_FOR_CALL, WHOLE_PIECE};
 use crate::engine::storage::copy::copy;
@@ -11,6 +9,7 @@ use crate::engine::storage::window_queue::Outcome;
 use crate::engine::storage::{Storage, StorageFailure, guarded, without_size_signal, write_all};
 use crate::error::FileOperation;
 use crate::topology::Rank;
+use crate::world::clock;
 
 /// Writes an access directly, in the order of its extents. Local.
 pub fn write(
@@ -19,14 +18,14 @@ pub fn write(
     rank: Rank,
     path: &std::path::Path,
 ) -> Outcome {
-    let begin = Instant::now();
+    let begin = clock::now();
     let _quiet = without_size_signal();
     let mut bytes = 0;
     if let (BufferLayout::Contiguous, Some((offset, _)), 1) = (layout, file.span(), file.count()) {
         let whole = source.piece(0, file.bytes());
         let written = guarded(FileOperation::Write, offset, || write_all(storage, whole, offset, &mut bytes));
         let error = written.err().map(|failure| failure.into_error(rank, path));
-        return Outcome { error, bytes, busy: begin.elapsed(), ..Outcome::default() };
+        return Outcome { error, bytes, busy: clock::since(begin), ..Outcome::default() };
     }
     let written = scratch::with(|packed| {
         let mut packing = Packing { storage, packed, at: 0, len: 0, written: &mut bytes, failure: None };
@@ -37,7 +36,7 @@ pub fn write(
         })
     });
     let error = written.err().map(|failure| failure.into_error(rank, path));
-    Outcome { error, bytes, busy: begin.elapsed(), ..Outcome::default() }
+    Outcome { error, bytes, busy: clock::since(begin), ..Outcome::default() }
 }
 
 struct Packing<'a> {

@@ -1,7 +1,6 @@
 //! The direct path of a read: every rank reads its own extents.
 
 use std::cell::RefCell;
-use std::time::Instant;
 
 use crate::access::{BufferLayout, Extents, Piece, Sink, Walk};
 use crate::engine::policy::{PACKED_FOR_CALL, WHOLE_PIECE};
@@ -9,8 +8,10 @@ use crate::engine::storage::copy::copy;
 use crate::engine::storage::scratch;
 use crate::engine::storage::window_queue::Outcome;
 use crate::engine::storage::{Storage, StorageFailure, read_present};
+use crate::world::clock;
+use crate::world::process::per_thread;
 
-thread_local! {
+per_thread! {
     /// Memory for pieces, kept between calls, so that a call allocates nothing.
     static PIECES: RefCell<Vec<Piece>> = const { RefCell::new(Vec::new()) };
 }
@@ -24,7 +25,7 @@ pub fn read(
     sink: Sink<'_>,
     bridge: u64,
 ) -> Result<Outcome, StorageFailure> {
-    let begin = Instant::now();
+    let begin = clock::now();
     let mut pieces = PIECES.take();
     pieces.clear();
     let (bytes, pieces) = scratch::with(|span| {
@@ -35,7 +36,7 @@ pub fn read(
     });
     PIECES.set(pieces);
     let bytes = bytes?;
-    Ok(Outcome { bytes, busy: begin.elapsed(), ..Outcome::default() })
+    Ok(Outcome { bytes, busy: clock::since(begin), ..Outcome::default() })
 }
 
 /// Pieces of an access that are read in one call of the file system.

@@ -1,8 +1,9 @@
 //! Memory of a thread for pieces that are written or read in one system call.
 
+use crate::world::process::per_thread;
 use std::cell::RefCell;
 
-thread_local! {
+per_thread! {
     /// Kept between calls, so that a call allocates nothing.
     static SCRATCH: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }

@@ -17,6 +17,7 @@ use crate::fabric::pool::Block;
 use crate::fabric::waiting::pause;
 use crate::hints::{Hints, Switch};
 use crate::topology::Rank;
+use crate::world::clock;
 
 /// Outcome of one rank's file I/O in one call.
 #[derive(Debug, Default)]
@@ -240,9 +241,9 @@ impl WindowQueue {
 
     /// Waits until the rank is woken, and counts the time.
     async fn wait(&mut self) {
-        let begin = Instant::now();
+        let begin = clock::now();
         pause().await;
-        self.outcome.waited += begin.elapsed();
+        self.outcome.waited += clock::since(begin);
     }
 
     /// Collects finished windows. If the worker is gone, its windows are lost; the exchange continues, and the

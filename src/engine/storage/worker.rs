@@ -3,7 +3,6 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, Select, Sender, TryRecvError, unbounded};
@@ -15,6 +14,8 @@ use crate::engine::storage::window_queue::WindowBuffer;
 use crate::engine::storage::{Storage, StorageFailure, block_size_signal, guarded};
 use crate::error::FileOperation;
 use crate::fabric::Idle;
+use crate::world::clock;
+use crate::world::jobs::{self, JoinHandle};
 
 /// Task of the worker for a window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -104,7 +105,7 @@ impl Busy {
     /// A window has ended. Returns the time since the window that ended before, or since the first of these began.
     fn end(&mut self) -> Duration {
         self.running -= 1;
-        let now = Instant::now();
+        let now = clock::now();
         now - std::mem::replace(&mut self.counted, now)
     }
 }
@@ -118,7 +119,7 @@ impl Worker {
         let (jobs, inbox) = unbounded();
         let (outbox, finished) = unbounded();
         let (waiting, is_slow, failed) = Default::default();
-        let busy = Mutex::new(Busy { running: 0, counted: Instant::now() });
+        let busy = Mutex::new(Busy { running: 0, counted: clock::now() });
         let shared = Arc::new(WorkerShared { storage, waker, inbox, waiting, busy, is_slow, failed });
         let mut worker = Self { jobs: Some(jobs), finished, outbox, threads: Vec::new(), shared };
         worker.start_thread()?;
@@ -127,8 +128,7 @@ impl Worker {
 
     fn start_thread(&mut self) -> std::io::Result<()> {
         let (shared, outbox) = (self.shared.clone(), self.outbox.clone());
-        let thread = std::thread::Builder::new().name("tributary worker".to_string());
-        self.threads.push(thread.spawn(move || shared.work(&outbox))?);
+        self.threads.push(jobs::start("tributary worker", move || shared.work(&outbox))?);
         Ok(())
     }
 
@@ -272,7 +272,7 @@ pub struct Pace {
 impl Pace {
     /// Begins to measure.
     pub fn begin() -> Self {
-        Self { begin: Instant::now(), sleeps: sleeps() }
+        Self { begin: clock::now(), sleeps: sleeps() }
     }
 
     /// Returns the begin of the calls.
@@ -283,7 +283,7 @@ impl Pace {
     /// Ends the calls, which moved windows of `bytes` bytes in all. Returns their time, and true if the file is slow: the
     /// thread has slept, and not only lost its core.
     pub fn end(self, bytes: u64) -> (Duration, bool) {
-        let took = self.begin.elapsed();
+        let took = clock::since(self.begin);
         let is_long = took > SLOW_WRITE && took.as_nanos() > u128::from(bytes) * u128::from(SLOW_FILE);
         (took, is_long && sleeps() > self.sleeps)
     }

@@ -14,7 +14,6 @@ mod lines;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
-use std::thread::Thread;
 use std::time::{Duration, Instant};
 
 use crate::calls::CallGroups;
@@ -22,6 +21,9 @@ use crate::engine::storage::worker::leave_to_program;
 use crate::fabric::shared::{Shared, ShownState};
 use crate::fabric::{Pending, Waiting};
 use crate::topology::Rank;
+use crate::world::process::per_process;
+use crate::world::waits::{self, Thread};
+use crate::world::{clock, jobs};
 
 /// Number of times that the thread checks every file within the shortest stall timeout of any file.
 const LOOKS: u32 = 6;
@@ -284,7 +286,9 @@ impl StallWatchdog {
 
     /// Prints the warning, unless another rank of this host has printed it or the wait has ended.
     fn say(&self, watched: &mut Watched, turn: u64, waits: Waits) {
-        static ELSEWHERE: AtomicBool = AtomicBool::new(false);
+        per_process! {
+            static ELSEWHERE: AtomicBool = AtomicBool::new(false);
+        }
         let call = *lock(&self.call);
         // A program that computes for long while a call is in flight gets this warning once.
         if waits == Waits::Elsewhere && ELSEWHERE.swap(true, Ordering::Relaxed) {
@@ -330,8 +334,10 @@ struct Files {
     shortest: Option<Duration>,
 }
 
-static WATCH: WatchedFiles =
-    WatchedFiles { files: Mutex::new(Files { all: Vec::new(), shortest: None }), thread: OnceLock::new() };
+per_process! {
+    static WATCH: WatchedFiles =
+        WatchedFiles { files: Mutex::new(Files { all: Vec::new(), shortest: None }), thread: OnceLock::new() };
+}
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
@@ -351,7 +357,7 @@ fn watch(watchdog: &Arc<StallWatchdog>) {
         }
         is_shorter
     };
-    let start = || std::thread::Builder::new().name("tributary watchdog".to_string()).spawn(run);
+    let start = || jobs::start("tributary watchdog", run);
     let thread = WATCH.thread.get_or_init(|| start().ok().map(|started| started.thread().clone()));
     // If the timeout is not shorter, the thread checks soon enough without being woken.
     if let (Some(thread), true) = (thread, is_shorter) {
@@ -370,14 +376,14 @@ fn run() {
             files.shortest = all.iter().map(|file| file.limit).min();
             (all, files.shortest)
         };
-        let now = Instant::now();
+        let now = clock::now();
         files.iter().for_each(|file| file.look(now));
         // Do not keep closed files alive.
         drop(files);
         match shortest {
             // [`watch`] unparks the thread when a file is added.
-            None => std::thread::park(),
-            Some(shortest) => std::thread::park_timeout((shortest / LOOKS).min(LONGEST)),
+            None => waits::park(None),
+            Some(shortest) => waits::park(Some((shortest / LOOKS).min(LONGEST))),
         }
     }
 }

@@ -2,7 +2,6 @@
 
 use std::cell::OnceCell;
 use std::sync::Arc;
-use std::time::Instant;
 
 use crate::access::{BufferLayout, Extent, Extents, Walk, WriteAccess};
 use crate::collectives::team::Team;
@@ -22,6 +21,7 @@ use crate::engine::storage::behind::Behind;
 use crate::error::Result;
 use crate::fabric::Endpoint;
 use crate::topology::Rank;
+use crate::world::clock;
 
 /// One rank's part in a call through windows.
 pub struct ThroughWindows<'a> {
@@ -96,9 +96,9 @@ impl ThroughWindows<'_> {
         };
         // Do not touch the memory of a rank that has nothing left to write.
         let layout = if file.count() == 0 { &BufferLayout::Contiguous } else { layout };
-        let mut begin = Instant::now();
+        let mut begin = clock::now();
         placing::place(endpoint, &writer, Walk::new(file, layout), source).await?;
-        done.counts.placement = begin.elapsed();
+        done.counts.placement = clock::since(begin);
         let own = CallOutcome::new(self.rank, done, clock);
         let mut all = agree_on_outcome(endpoint, self.team, own, Some(&writer)).await?;
         if all.failed.is_none() && all.again {
@@ -106,9 +106,9 @@ impl ThroughWindows<'_> {
                 behind.repeat_call();
             }
             writer.known = DataKnown::ByBits;
-            begin = Instant::now();
+            begin = clock::now();
             ordered::place(endpoint, &writer, Walk::new(file, layout), source, all.turn).await?;
-            done.counts.placement += begin.elapsed();
+            done.counts.placement += clock::since(begin);
             let own = CallOutcome::new(self.rank, done, clock);
             all = agree_on_outcome(endpoint, self.team, own, Some(&writer)).await?;
         }
@@ -128,7 +128,7 @@ impl ThroughWindows<'_> {
         ReadMemory { layout, sink }: ReadMemory<'_>,
         done: &mut CallTotals,
     ) -> Result<()> {
-        let (begin, left) = (Instant::now(), &self.agreed.left);
+        let (begin, left) = (clock::now(), &self.agreed.left);
         let reader = WindowReader {
             arena: self.arena,
             windows: self.agreed.decision.windows,
@@ -143,7 +143,7 @@ impl ThroughWindows<'_> {
         let layout = if extents.count() == 0 { &BufferLayout::Contiguous } else { layout };
         done.outcome.bytes = reader.take(endpoint, Walk::new(extents, layout), sink).await?;
         (done.outcome.error, done.outcome.busy) = (reader.error.take(), reader.busy.get());
-        done.counts.placement = begin.elapsed().saturating_sub(done.outcome.busy);
+        done.counts.placement = clock::since(begin).saturating_sub(done.outcome.busy);
         Ok(())
     }
 }

@@ -29,6 +29,7 @@ use crate::fabric::shared::host;
 use crate::fabric::{Completion, Idle, Message, Stop, Ticket, Transport};
 use crate::schedule::SendMode;
 use crate::topology::Rank;
+use crate::world::jobs;
 
 /// Default maximum length of an MPI message, in bytes: 1 GiB.
 pub const DEFAULT_CHUNK: usize = 1 << 30;
@@ -377,7 +378,7 @@ impl Drop for MpiEndpoint {
         if self.failed.is_some() || !flights.is_empty() {
             self.comm.leak();
         }
-        if std::thread::panicking() || is_finalised() {
+        if jobs::is_panicking() || is_finalised() {
             // MPI must not be called any more, and may still access every body.
             std::mem::forget(flights);
             return;

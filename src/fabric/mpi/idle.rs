@@ -15,15 +15,18 @@
 //! while messages flow (a 4 KiB exchange takes 9 us either way), and up to 0.15 ms at the end of a long wait.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
-use std::thread::Thread;
 use std::time::Duration;
 
 use crate::fabric::Idle;
+use crate::world::process::per_process;
+use crate::world::waits::{self, Thread};
 
-/// Number of waits of this process in which MPI slept.
-static SLEPT: AtomicU32 = AtomicU32::new(0);
-/// Processor time of the waits of this process in which MPI spun, in microseconds.
-static SPUN: AtomicU64 = AtomicU64::new(0);
+per_process! {
+    /// Number of waits of this process in which MPI slept.
+    static SLEPT: AtomicU32 = AtomicU32::new(0);
+    /// Processor time of the waits of this process in which MPI spun, in microseconds.
+    static SPUN: AtomicU64 = AtomicU64::new(0);
+}
 /// Number of waits in which MPI slept after which it counts as sleeping, and waits are no longer measured.
 const SLEEPS: u32 = 3;
 /// Processor time in which MPI spun after which it counts as spinning.
@@ -99,7 +102,7 @@ pub(super) struct Backoff {
 
 impl Backoff {
     pub(super) fn new() -> Self {
-        Self { rank: std::thread::current(), woken: AtomicBool::new(false), crowded: AtomicBool::new(true) }
+        Self { rank: waits::this_thread(), woken: AtomicBool::new(false), crowded: AtomicBool::new(true) }
     }
 
     fn yields(&self) -> u32 {
@@ -113,9 +116,9 @@ impl Idle for Backoff {
             return;
         }
         if rounds < self.yields() {
-            std::thread::yield_now();
+            waits::yield_core();
         } else {
-            std::thread::park_timeout(SLEEP);
+            waits::park(Some(SLEEP));
             self.woken.store(false, Ordering::Relaxed);
         }
     }

@@ -22,6 +22,8 @@ mod rsmpi;
 mod sharing;
 mod single;
 
+use crate::world::process::per_process;
+use crate::world::{jobs, waits};
 pub use endpoint::{DEFAULT_CHUNK, MpiEndpoint};
 pub use raw::quietly;
 pub use sharing::SharedComm;
@@ -120,7 +122,7 @@ pub fn end_job(why: &Error) {
         std::process::exit(FAILED);
     }
     // Some launchers lose output that is still on its way when a rank ends the job.
-    std::thread::sleep(std::time::Duration::from_millis(100));
+    waits::sleep(std::time::Duration::from_millis(100));
     raw::abort(FAILED)
 }
 
@@ -130,7 +132,9 @@ const LAUNCHED: [[&str; 2]; 2] = [["PMI_SIZE", "PMI_RANK"], ["OMPI_COMM_WORLD_SI
 /// Warns once, on the launcher's first rank, that this process is alone in MPI_COMM_WORLD although its launcher has
 /// started several: every rank would write the whole file by itself.
 fn warn_of_another_launcher() {
-    static WARNED: std::sync::Once = std::sync::Once::new();
+    per_process! {
+        static WARNED: std::sync::Once = std::sync::Once::new();
+    }
     WARNED.call_once(|| {
         let number = |name: &str| std::env::var(name).ok()?.parse::<usize>().ok();
         let started = |[size, rank]: &[&'static str; 2]| Some((*size, number(size).filter(|&of| of > 1)?, number(rank)?));
@@ -189,7 +193,7 @@ impl World {
 
 impl Drop for World {
     fn drop(&mut self) {
-        if std::thread::panicking() {
+        if jobs::is_panicking() {
             raw::abort(PANICKED);
         }
     }
@@ -202,7 +206,7 @@ struct Session {
 
 impl Drop for Session {
     fn drop(&mut self) {
-        if std::thread::panicking() {
+        if jobs::is_panicking() {
             raw::abort(PANICKED);
         }
         if self.ours && !raw::is_finalised() {

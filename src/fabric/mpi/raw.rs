@@ -8,6 +8,7 @@ use tributary_abi::{self as ffi, constants, handles};
 use crate::error::{Error, Result};
 use crate::schedule::SendMode;
 use crate::topology::Rank;
+use crate::world::jobs;
 
 /// Turns the return code of `call` into a result, with MPI's error text.
 pub(super) fn check(call: &str, code: c_int) -> Result<()> {
@@ -269,7 +270,7 @@ pub unsafe fn quietly(comm: ffi::MPI_Comm, call: impl FnOnce() -> c_int) -> c_in
 impl Drop for Comm {
     fn drop(&mut self) {
         // Freeing is collective: a rank that unwinds is about to abort the program and must not wait for the others.
-        if self.is_quiet.load(Ordering::Relaxed) && !std::thread::panicking() && !is_finalised() {
+        if self.is_quiet.load(Ordering::Relaxed) && !jobs::is_panicking() && !is_finalised() {
             // SAFETY: our own handle, freed once, without messages under way.
             unsafe { ffi::MPI_Comm_free(&mut self.handle) };
         }

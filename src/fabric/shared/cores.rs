@@ -10,6 +10,7 @@ use tributary_base::wire::{Output, Wire};
 use super::host;
 use crate::schedule::ReduceOp::{self, Max, Min};
 use crate::topology::Topology;
+use crate::world::process::per_process;
 
 /// Facts about the cores that one or more ranks may run on; merged over ranks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,7 +37,9 @@ impl Cores {
 
     /// Returns the facts of this process.
     pub fn here() -> Self {
-        static HERE: OnceLock<Cores> = OnceLock::new();
+        per_process! {
+            static HERE: OnceLock<Cores> = OnceLock::new();
+        }
         *HERE.get_or_init(|| {
             let (own, online) = host::own_and_online();
             // Containers have their own host names, but the boot identifier of their machine.

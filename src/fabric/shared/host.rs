@@ -7,10 +7,14 @@ use std::sync::OnceLock;
 use tributary_base::fingerprint;
 
 use super::layout::MEMORY_LAYOUT;
+use crate::world::jobs;
+use crate::world::process::per_process;
 
 /// Returns a label of this process's host: equal for processes that can share memory, never 0.
 pub fn label() -> u64 {
-    static LABEL: OnceLock<u64> = OnceLock::new();
+    per_process! {
+        static LABEL: OnceLock<u64> = OnceLock::new();
+    }
     *LABEL.get_or_init(|| {
         let name = nix::unistd::gethostname().unwrap_or_default().into_vec();
         let namespaces = ["pid", "ipc", "user"].map(|namespace| {
@@ -25,16 +29,20 @@ pub fn label() -> u64 {
 
 /// Returns an identifier that changes with each start of this machine.
 pub(super) fn boot() -> Option<&'static [u8]> {
-    static BOOT: OnceLock<Option<Vec<u8>>> = OnceLock::new();
+    per_process! {
+        static BOOT: OnceLock<Option<Vec<u8>>> = OnceLock::new();
+    }
     BOOT.get_or_init(|| std::fs::read("/proc/sys/kernel/random/boot_id").ok()).as_deref()
 }
 
 /// Returns (number of processors that this process may run on, number of processors of the machine, at least as many).
 /// Asks the system only once, because that takes about twenty system calls.
 pub(super) fn own_and_online() -> (usize, usize) {
-    static COUNTS: OnceLock<(usize, usize)> = OnceLock::new();
+    per_process! {
+        static COUNTS: OnceLock<(usize, usize)> = OnceLock::new();
+    }
     *COUNTS.get_or_init(|| {
-        let own = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        let own = jobs::cores();
         let online = nix::unistd::sysconf(nix::unistd::SysconfVar::_NPROCESSORS_ONLN).ok().flatten();
         (own, online.and_then(|count| usize::try_from(count).ok()).unwrap_or(own).max(own))
     })

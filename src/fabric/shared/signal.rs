@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use super::layout::shareable;
+use crate::world::waits;
 
 /// Number of polls before a rank with a core of its own sleeps: about a millisecond.
 const SPINS: u32 = 20_000;
@@ -55,7 +56,7 @@ impl Signal<'_> {
     pub fn advance(&self) {
         self.value.fetch_add(1, Ordering::SeqCst);
         if self.sleepers.load(Ordering::SeqCst) > 0 {
-            wake_all(self.value);
+            waits::wake_all(self.value);
         }
     }
 
@@ -93,47 +94,22 @@ impl Watch {
             // SAFETY: the caller's promise.
             .map(|word| unsafe { &*std::ptr::with_exposed_provenance::<AtomicU32>(word) });
         if self.brief && round < LOOKS {
-            return std::thread::yield_now();
+            return waits::yield_core();
         }
         if self.spins && round == 0 {
             for spin in 0..SPINS {
                 if value.load(Ordering::Acquire) != self.seen {
                     return;
                 }
-                if spin < POLITE { std::hint::spin_loop() } else { std::thread::yield_now() }
+                if spin < POLITE { waits::spin() } else { waits::yield_core() }
             }
         }
         sleepers.fetch_add(1, Ordering::SeqCst);
         let longest = if self.brief { BRIEF } else { LONGEST };
-        sleep_while(value, self.seen, (SHORTEST * 2u32.pow(round.min(4))).min(longest));
+        waits::sleep_while(value, self.seen, (SHORTEST * 2u32.pow(round.min(4))).min(longest));
         sleepers.fetch_sub(1, Ordering::SeqCst);
     }
 }
-
-/// Sleeps while `word` is `seen`, until [`wake_all`] or the end of `time`. (Not FUTEX_PRIVATE: other processes wake
-/// it.)
-#[cfg(target_os = "linux")]
-fn sleep_while(word: &AtomicU32, seen: u32, time: Duration) {
-    let time = libc::timespec { tv_sec: 0, tv_nsec: time.subsec_nanos().into() };
-    // SAFETY: the word is mapped and the time lives through the call; the caller checks the word whatever is returned.
-    unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAIT, seen, &raw const time) };
-}
-
-#[cfg(target_os = "linux")]
-fn wake_all(word: &AtomicU32) {
-    // SAFETY: a mapped word.
-    unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAKE, libc::c_int::MAX) };
-}
-
-#[cfg(not(target_os = "linux"))]
-fn sleep_while(word: &AtomicU32, seen: u32, _time: Duration) {
-    if word.load(Ordering::Acquire) == seen {
-        std::thread::sleep(Duration::from_micros(50));
-    }
-}
-
-#[cfg(not(target_os = "linux"))]
-fn wake_all(_word: &AtomicU32) {}
 
 #[cfg(test)]
 mod tests {

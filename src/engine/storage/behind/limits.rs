@@ -10,6 +10,7 @@ use crate::engine::policy::LEAST_BEHIND;
 use crate::engine::policy::learned::FileSystemKey;
 use crate::engine::storage::Storage;
 use crate::topology::Rank;
+use crate::world::process::per_process;
 
 /// Who sees the locks of a rank on parts of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,7 +50,9 @@ impl SeenLocks {
 /// Returns the budget of each rank for `trib_write_behind=each`: 0, which means off, or at least [`LEAST_BEHIND`]. Rank 0 prints
 /// a line, once in a process, if that is more than `each`.
 pub fn usable_budget(each: u64, rank: Rank) -> u64 {
-    static SAID: Once = Once::new();
+    per_process! {
+        static SAID: Once = Once::new();
+    }
     if each == 0 || each >= LEAST_BEHIND {
         return each;
     }

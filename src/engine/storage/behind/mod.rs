@@ -31,7 +31,7 @@ pub mod speed;
 use std::io::{self, IoSlice};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use crate::access::Direction;
@@ -48,6 +48,8 @@ use crate::engine::storage::worker::{leave_to_program, lower_priority};
 use crate::engine::storage::{OpenStorage, Storage, StorageFailure, without_size_signal};
 use crate::error::{Error, FileOperation, Result};
 use crate::topology::Rank;
+use crate::world::jobs;
+use crate::world::waits::{self, Condition};
 
 /// Time after which a thread ends that has nothing to write.
 const IDLE: Duration = Duration::from_millis(200);
@@ -69,7 +71,7 @@ pub struct Behind {
     process: u32,
     state: Mutex<BehindState>,
     /// Notified when `state` changes.
-    changed: Condvar,
+    changed: Condition,
 }
 
 #[derive(Default)]
@@ -148,7 +150,7 @@ impl Behind {
     ) -> Arc<Self> {
         let (path, process) = (path.to_path_buf(), std::process::id());
         let speed = limits.adapts_on.map(FileSpeed::kept).unwrap_or_default();
-        let (state, changed) = (Mutex::new(BehindState { speed, ..BehindState::default() }), Condvar::new());
+        let (state, changed) = (Mutex::new(BehindState { speed, ..BehindState::default() }), Condition::default());
         let behind = Arc::new(Self { files, path, mode, rank, ranks, limits, process, state, changed });
         process::add(&behind);
         behind
@@ -165,7 +167,7 @@ impl Behind {
     }
 
     fn sleep<'a>(&self, state: MutexGuard<'a, BehindState>) -> MutexGuard<'a, BehindState> {
-        self.changed.wait(state).unwrap_or_else(PoisonError::into_inner)
+        self.changed.wait(state)
     }
 
     /// Waits while `is_early` is true. The caller writes meanwhile what no thread writes: threads have a low priority, and
@@ -286,7 +288,7 @@ impl Behind {
         }
         let mut pause = SHORTEST;
         while file.control().is_held(range.clone())? {
-            std::thread::sleep(pause);
+            waits::sleep(pause);
             pause = (2 * pause).min(LONGEST);
         }
         if *range == WHOLE {
@@ -391,7 +393,7 @@ impl Behind {
         }
         let mut state = self.lock();
         state.is_ending = true;
-        self.changed.notify_all();
+        self.changed.changed();
         state = self.wait_while(state, |state| state.threads > 0);
         state.is_ending = false;
     }
@@ -437,7 +439,7 @@ impl Behind {
         };
         self.show(&mut state, file);
         drop(state);
-        self.changed.notify_all();
+        self.changed.changed();
         is_left.then_some(len)
     }
 
@@ -474,8 +476,7 @@ impl Behind {
         let most = if state.is_slow { self.limits.threads } else { 1 };
         if state.idle as usize <= state.left.waiting() && state.threads < most {
             let behind = self.clone();
-            let thread = std::thread::Builder::new().name("tributary behind".to_string());
-            state.threads += u32::from(thread.spawn(move || behind.work()).is_ok());
+            state.threads += u32::from(jobs::start("tributary behind", move || behind.work()).is_ok());
         }
         state.threads > 0
     }
@@ -508,15 +509,15 @@ impl Behind {
                 break;
             }
             state.idle += 1;
-            let waited = self.changed.wait_timeout(state, IDLE).unwrap_or_else(PoisonError::into_inner);
-            state = waited.0;
+            let (after, is_over) = self.changed.wait_at_most(state, IDLE);
+            state = after;
             state.idle -= 1;
-            if waited.1.timed_out() && state.left.waiting() == 0 {
+            if is_over && state.left.waiting() == 0 {
                 break;
             }
         }
         state.threads -= 1;
-        self.changed.notify_all();
+        self.changed.changed();
     }
 
     /// Writes bytes that [`BehindState::next`] has returned.
@@ -540,7 +541,7 @@ impl Behind {
         }
         state.left.written(next);
         self.show(&mut state, file);
-        self.changed.notify_all();
+        self.changed.changed();
         state
     }
 

@@ -8,18 +8,23 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, Once, PoisonError, Weak};
 
 use crate::engine::storage::behind::Behind;
+use crate::world::process::per_process;
 
-/// All values of this process.
-static ALL: Mutex<Vec<Weak<Behind>>> = Mutex::new(Vec::new());
-/// True once the process has made a [`Behind`].
-static IS_USED: AtomicBool = AtomicBool::new(false);
-/// Process that has made the first [`Behind`]: a child of fork(2) has none of its own, and must not wait for a lock that
-/// another thread of its parent held.
-static PROCESS: AtomicU32 = AtomicU32::new(0);
+per_process! {
+    /// All values of this process.
+    static ALL: Mutex<Vec<Weak<Behind>>> = Mutex::new(Vec::new());
+    /// True once the process has made a [`Behind`].
+    static IS_USED: AtomicBool = AtomicBool::new(false);
+    /// Process that has made the first [`Behind`]: a child of fork(2) has none of its own, and must not wait for a lock that
+    /// another thread of its parent held.
+    static PROCESS: AtomicU32 = AtomicU32::new(0);
+}
 
 /// Adds a value of this process.
 pub fn add(behind: &Arc<Behind>) {
-    static AT_EXIT: Once = Once::new();
+    per_process! {
+        static AT_EXIT: Once = Once::new();
+    }
     AT_EXIT.call_once(|| {
         // SAFETY: the function has this signature, and touches only values that live as long as the process.
         // If it cannot be registered, files that the program closes are complete all the same.

@@ -6,9 +6,12 @@ use std::sync::{Mutex, PoisonError};
 
 use crate::engine::policy::learned::FileSystemKey;
 use crate::engine::policy::{FAST_BYTES, FAST_WRITES, SLOW_WRITES};
+use crate::world::process::per_process;
 
-/// File systems on which this rank's last file was fast, or not.
-static KEPT: Mutex<BTreeMap<FileSystemKey, bool>> = Mutex::new(BTreeMap::new());
+per_process! {
+    /// File systems on which this rank's last file was fast, or not.
+    static KEPT: Mutex<BTreeMap<FileSystemKey, bool>> = Mutex::new(BTreeMap::new());
+}
 
 /// The speed that the last writes of this rank have shown.
 #[derive(Default)]
