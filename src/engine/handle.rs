@@ -24,6 +24,7 @@ use crate::drivers::{DirectWrites, Mode};
 use crate::engine::setup::Setup;
 use crate::engine::staging::ReadMemory;
 use crate::engine::storage::behind::Behind;
+use crate::engine::storage::calls;
 use crate::engine::storage::window_queue::{Outcome, WindowQueue};
 use crate::engine::storage::worker::Worker;
 use crate::engine::storage::{
@@ -80,9 +81,9 @@ impl FileHandle {
         }
         let failure = |cause| StorageFailure { operation: FileOperation::Open, offset: None, cause };
         let open = || {
-            let file = self.files.open(&setup.path, setup.mode).map_err(failure)?;
+            let file = calls::open(&*self.files, &setup.path, setup.mode).map_err(failure)?;
             if setup.hosts_cache_apart {
-                file.control().see_other_hosts().map_err(failure)?;
+                calls::see_other_hosts(&*file).map_err(failure)?;
             }
             setup.is_the_same(file)
         };
@@ -121,7 +122,7 @@ impl FileHandle {
     /// An error of the file system that appears only now, such as a full disk or quota.
     pub fn close(&mut self, setup: &Setup) -> Result<()> {
         self.queue = None;
-        let settled = self.storage.take().map_or(Ok(()), |storage| storage.control().settle());
+        let settled = self.storage.take().map_or(Ok(()), |storage| calls::settle(&*storage));
         if let Some(behind) = &self.behind {
             behind.close();
         }
@@ -144,7 +145,7 @@ impl FileHandle {
             true => Some(self.storage(setup)?),
             false => self.storage.clone(),
         };
-        let synced = storage.map_or(Ok(()), |storage| storage.sync());
+        let synced = storage.map_or(Ok(()), |storage| calls::sync(&*storage));
         synced.map_err(|cause| Error::io(self.rank, FileOperation::Sync, &setup.path, None, &cause))
     }
 
@@ -209,7 +210,7 @@ impl FileHandle {
     ///
     /// # Errors
     /// The file cannot be opened; an error of the system. Some of the bytes may then be in the file.
-    pub fn write_at(&mut self, setup: &Setup, bytes: &[u8], offset: u64) -> Result<u64> {
+    pub fn write_bytes(&mut self, setup: &Setup, bytes: &[u8], offset: u64) -> Result<u64> {
         let storage = self.storage(setup)?;
         let _quiet = without_size_signal();
         let mut written = 0;
@@ -223,7 +224,7 @@ impl FileHandle {
     ///
     /// # Errors
     /// The file cannot be opened; an error of the system.
-    pub fn read_at(&mut self, setup: &Setup, bytes: &mut [u8], offset: u64) -> Result<u64> {
+    pub fn read_bytes(&mut self, setup: &Setup, bytes: &mut [u8], offset: u64) -> Result<u64> {
         if setup.hosts_cache_apart && setup.mode != Mode::Read && self.is_behind {
             let passed = self.pass_on(setup);
             self.open_anew();
@@ -260,7 +261,10 @@ impl FileHandle {
         let storage = self.storage(setup)?;
         let _quiet = without_size_signal();
         let failure = |cause| StorageFailure { operation: FileOperation::SetSize, offset: None, cause };
-        self.with_context(setup, guarded(FileOperation::SetSize, None, || storage.set_len(len).map_err(failure)))
+        self.with_context(
+            setup,
+            guarded(FileOperation::SetSize, None, || calls::set_len(&*storage, len).map_err(failure)),
+        )
     }
 
     /// Checks that the file was not opened for reading only.
@@ -332,6 +336,6 @@ impl Setup {
             return Ok(());
         }
         let failure = |cause| StorageFailure { operation: FileOperation::Close, offset: None, cause };
-        guarded(FileOperation::Close, None, || storage.control().settle().map_err(failure))
+        guarded(FileOperation::Close, None, || calls::settle(storage).map_err(failure))
     }
 }

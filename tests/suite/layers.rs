@@ -72,6 +72,10 @@ const SEAMS: &[Seam] = &[
         &["thread::yield_now", "thread::sleep", "thread::park", "thread::current", "spin_loop", "Condvar", "SYS_futex"],
     ),
     ("src/world/process.rs", &["thread_local!"]),
+    (
+        "src/engine/storage/calls.rs",
+        &[".write_at(", ".write_parts_at(", ".read_at(", ".next_data(", ".control()", "files.open(", ".sync()"],
+    ),
 ];
 
 /// Macros of `src/world/process.rs` that declare state, and types of statics that are constants.

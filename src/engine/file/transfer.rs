@@ -221,7 +221,7 @@ impl File {
             stage_write(file, &BufferLayout::Contiguous, len, source, &mut staged)?;
         }
         let bytes = if staged.is_empty() { source.piece(0, len) } else { &staged };
-        self.handle.write_at(&self.setup, bytes, offset)
+        self.handle.write_bytes(&self.setup, bytes, offset)
     }
 
     /// Reads into `sink` from byte `offset` of the file on. Returns the number of bytes before the end of the file. Local.
@@ -240,7 +240,7 @@ impl File {
             stage_read(self.endpoint.rank(), &BufferLayout::Contiguous, len, &sink, &mut staged)?;
         }
         let mut target = ReadTarget::new(&BufferLayout::Contiguous, sink, &mut staged);
-        let bytes = self.handle.read_at(&self.setup, target.memory().sink.piece(0, len), offset)?;
+        let bytes = self.handle.read_bytes(&self.setup, target.memory().sink.piece(0, len), offset)?;
         let mut outcome = Outcome { bytes, ..Outcome::default() };
         target.copy_to_device((self.endpoint.rank(), &self.setup.path), &file, &mut outcome);
         outcome.error.map_or(Ok(outcome.bytes), Err)

@@ -24,6 +24,7 @@ use crate::engine::setup::terms::{Created, FirstAgreement, OpenArguments};
 use crate::engine::shared::{self, Arena};
 use crate::engine::storage::StorageFailure;
 use crate::engine::storage::behind::limits::{BehindLimits, automatic_budget, usable_budget};
+use crate::engine::storage::calls;
 use crate::engine::storage::sieve::{KnownBytes, Sieve};
 use crate::error::{Error, FileOperation, Result};
 use crate::exchange::cost::Costs;
@@ -281,7 +282,7 @@ impl Setup {
     pub fn is_the_same(&self, file: Box<dyn Storage>) -> std::result::Result<Box<dyn Storage>, StorageFailure> {
         let failure = |cause| StorageFailure { operation: FileOperation::Open, offset: None, cause };
         match self.identity {
-            Some(first) if file.control().identity().map_err(failure)?.is_some_and(|own| own != first) => {
+            Some(first) if calls::identity(&*file).map_err(failure)?.is_some_and(|own| own != first) => {
                 Err(failure(std::io::Error::other(NOT_SHARED)))
             }
             _ => Ok(file),

@@ -15,6 +15,7 @@ use crate::engine::capture::target::CaptureTarget;
 use crate::engine::facts::tiling::Tiling;
 use crate::engine::policy::learned::{FileSystemKey, Learned};
 use crate::engine::storage::behind::limits::SeenLocks;
+use crate::engine::storage::calls;
 use crate::engine::storage::guarded;
 use crate::engine::storage::sieve::KnownBytes;
 use crate::error::{About, Error, FileOperation, Result};
@@ -362,15 +363,17 @@ fn made(arguments: &OpenArguments<'_>, alike: Alike) -> Result<Created> {
     let leaves_behind = hints.write_behind != Some(0) && mode != Mode::Read;
     let (driver, hints) = (driver_on(files, name, path), hints.for_driver());
     let file = match mode {
-        Mode::Read => files.open(path, mode).map_err(|cause| Error::io(0, FileOperation::Open, path, None, &cause))?,
+        Mode::Read => {
+            calls::open(files, path, mode).map_err(|cause| Error::io(0, FileOperation::Open, path, None, &cause))?
+        }
         Mode::Create | Mode::Update => drivers::create(files, path, &hints)?,
     };
     let mut layout = driver.layout(files, path, &*file, &hints)?;
     let locks = if leaves_behind { SeenLocks::on(found, &*file) } else { SeenLocks::None };
-    if layout.direct_from.is_some() && (mode == Mode::Read || file.control().open_direct().is_err()) {
+    if layout.direct_from.is_some() && (mode == Mode::Read || !calls::can_be_direct(&*file)) {
         layout.direct_from = None;
     }
-    let found = file.control().identity();
+    let found = calls::identity(&*file);
     // A file without identity shares nothing with others.
     let device = found.as_ref().ok().copied().flatten();
     let file_system = device.map_or(0, |[machine, device, _]| {
@@ -392,11 +395,11 @@ fn made(arguments: &OpenArguments<'_>, alike: Alike) -> Result<Created> {
 
 /// Empties a file; a device or pipe without a size stays as it is.
 fn emptied(file: &dyn Storage) -> std::io::Result<()> {
-    if file.size()? == u64::MAX {
+    if calls::size(file)? == u64::MAX {
         return Ok(());
     }
     loop {
-        match file.set_len(0) {
+        match calls::set_len(file, 0) {
             Err(cause) if cause.kind() == std::io::ErrorKind::Interrupted => {}
             outcome => return outcome,
         }

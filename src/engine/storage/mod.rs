@@ -1,6 +1,7 @@
 //! File I/O through the trait [`Storage`]: complete writes and reads, windows, and failures of one rank.
 
 pub(in crate::engine) mod behind;
+pub(in crate::engine) mod calls;
 pub(in crate::engine) mod copy;
 pub(in crate::engine) mod direct;
 pub(in crate::engine) mod direct_read;
@@ -68,12 +69,12 @@ fn words(panic: &(dyn Any + Send)) -> String {
 
 /// Returns the size of the file in bytes, as the system reports it to `rank` now; `u64::MAX` if the file has no size.
 pub fn size(storage: &Result<Arc<dyn Storage>, Error>, rank: Rank, path: &Path) -> Result<u64, Error> {
-    asked(storage, (rank, path), |storage| storage.size())
+    asked(storage, (rank, path), calls::size)
 }
 
-/// Returns the end of the file in bytes, also if bytes before it are not in the file yet ([`FileControl::end`]).
+/// Returns the end of the file in bytes, also if bytes before it are not in the file yet.
 pub fn end(storage: &Result<Arc<dyn Storage>, Error>, rank: Rank, path: &Path) -> Result<u64, Error> {
-    asked(storage, (rank, path), |storage| storage.control().end()?.map_or_else(|| storage.size(), Ok))
+    asked(storage, (rank, path), calls::end)
 }
 
 fn asked(
@@ -93,7 +94,7 @@ pub fn write_all(storage: &dyn Storage, bytes: &[u8], offset: u64, written: &mut
     while done < bytes.len() {
         let at = offset + done as u64;
         let failure = |cause| StorageFailure { operation: FileOperation::Write, offset: Some(at), cause };
-        match storage.write_at(&bytes[done..], at) {
+        match calls::write(storage, &bytes[done..], at) {
             Ok(0) => return Err(failure(io::ErrorKind::WriteZero.into())),
             Ok(count) => {
                 done += count;
@@ -118,7 +119,7 @@ pub fn write_all_pieces(
         let mut rest = &mut parts[..];
         while !rest.is_empty() {
             let failure = |cause| StorageFailure { operation: FileOperation::Write, offset: Some(offset), cause };
-            match storage.write_parts_at(rest, offset) {
+            match calls::write_parts(storage, rest, offset) {
                 Ok(0) => return Err(failure(io::ErrorKind::WriteZero.into())),
                 Ok(count) => {
                     IoSlice::advance_slices(&mut rest, count);
@@ -139,7 +140,7 @@ pub fn read_present(storage: &dyn Storage, bytes: &mut [u8], offset: u64) -> Res
     let mut done = 0;
     while done < bytes.len() {
         let at = offset + done as u64;
-        match storage.read_at(&mut bytes[done..], at) {
+        match calls::read(storage, &mut bytes[done..], at) {
             Ok(0) => break,
             Ok(count) => done += count,
             Err(cause) if cause.kind() == io::ErrorKind::Interrupted => {}
@@ -177,18 +178,18 @@ pub fn write_locked(
     source: Source<'_>,
     place: (Rank, &Path),
 ) -> Result<u64, Error> {
-    struct Locked<'a>(&'a dyn FileControl, Range<u64>);
+    struct Locked<'a>(&'a dyn Storage, Range<u64>);
 
     impl Drop for Locked<'_> {
         fn drop(&mut self) {
             // It ends with the handle at the latest.
-            let _ = self.0.lock_range(self.1.clone(), false);
+            let _ = calls::lock_range(self.0, self.1.clone(), false);
         }
     }
 
-    let (range, control) = (file.span().map(|(start, end)| start..end), storage.control());
-    let _locked =
-        range.filter(|range| control.lock_range(range.clone(), true).is_ok()).map(|range| Locked(control, range));
+    let range = file.span().map(|(start, end)| start..end);
+    let locked = range.filter(|range| calls::lock_range(storage, range.clone(), true).is_ok());
+    let _locked = locked.map(|range| Locked(storage, range));
     write_alone(storage, file, layout, source, place)
 }
 

@@ -9,6 +9,7 @@ use tributary_base::wire;
 
 use crate::drivers::FileSystem;
 use crate::engine::policy::{FEW_RUNS, LOCAL_CALL, PARTS_READ, REMOTE_CALL, WORTH_ASKING, WORTH_LEAVING};
+use crate::engine::storage::calls;
 use crate::engine::storage::present::Present;
 use crate::engine::storage::{Storage, StorageFailure, read_all, write_all};
 use crate::error::FileOperation;
@@ -115,7 +116,7 @@ impl Sieve {
         let whole = (group.range.end - group.range.start).saturating_add(self.call);
         let by_runs = group.covered.saturating_add(group.runs.saturating_mul(self.call));
         let is_cheap = by_runs <= whole.saturating_mul(WORTH_LEAVING);
-        self.switch == Switch::Automatic && is_cheap && storage.control().writes_later(group.covered)
+        self.switch == Switch::Automatic && is_cheap && calls::writes_later(storage, group.covered)
     }
 
     /// Returns true if the answer that no byte of `gaps` has data would save enough. A file without an end is not asked:
@@ -138,7 +139,7 @@ impl Sieve {
         let mut rest = gaps.start..gaps.end.min(self.end);
         while rest.start < rest.end {
             let asks = found.len() < PARTS_READ && self.is_worth_asking(group, &rest);
-            let start = if asks { storage.next_data(rest.start).max(rest.start) } else { rest.start };
+            let start = if asks { calls::next_data(storage, rest.start).max(rest.start) } else { rest.start };
             match found.last_mut() {
                 _ if start >= rest.end => break,
                 // Where this much has data, the rest has data too, as far as this sieve knows.
@@ -240,7 +241,7 @@ impl<P: Present + ?Sized> Segment<'_, P> {
     fn rewrite(&self, storage: &dyn Storage, range: &Range<u64>, written: &mut u64) -> Result<(), StorageFailure> {
         let offset = self.offset(range.start);
         let failure = |cause| StorageFailure { operation: FileOperation::Write, offset: Some(offset), cause };
-        let at_once = storage.control().at_once(offset..self.offset(range.end)).map_err(failure)?;
+        let at_once = calls::at_once(storage, offset..self.offset(range.end)).map_err(failure)?;
         self.write_range(at_once.unwrap_or(storage), range, written)
     }
 

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use crate::engine::storage::behind::queue::Found;
 use crate::engine::storage::behind::{Behind, WHOLE};
+use crate::engine::storage::calls;
 use crate::engine::storage::{FileControl, Storage};
 
 /// An open file whose writes in collective calls are left behind. Everything that is asked only of a file that was just
@@ -51,35 +52,35 @@ impl Storage for BehindFile {
         let end = offset.saturating_add(bytes.len() as u64).min(until);
         let bytes = &mut bytes[..(end - offset) as usize];
         self.behind.wait_for_others(&(offset..end), false)?;
-        let read = self.file.read_at(bytes, offset)?;
+        let read = calls::read(&*self.file, bytes, offset)?;
         if read > 0 || bytes.is_empty() || self.behind.end()? <= offset {
             return Ok(read);
         }
         // Bytes farther behind in the file are not written yet. This hole before them has no end.
         self.behind.wait(&WHOLE)?;
-        self.file.read_at(bytes, offset)
+        calls::read(&*self.file, bytes, offset)
     }
 
     fn next_data(&self, offset: u64) -> u64 {
         match self.behind.wait(&(offset..u64::MAX)) {
-            Ok(()) => self.file.next_data(offset),
+            Ok(()) => calls::next_data(&*self.file, offset),
             Err(_) => offset,
         }
     }
 
     fn size(&self) -> io::Result<u64> {
         self.behind.wait(&WHOLE)?;
-        self.file.size()
+        calls::size(&*self.file)
     }
 
     fn set_len(&self, len: u64) -> io::Result<()> {
         self.behind.wait(&WHOLE)?;
-        self.file.set_len(len)
+        calls::set_len(&*self.file, len)
     }
 
     fn sync(&self) -> io::Result<()> {
         self.behind.wait_for_own(&WHOLE);
-        self.file.sync()
+        calls::sync(&*self.file)
     }
 
     fn control(&self) -> &dyn FileControl {
@@ -90,7 +91,7 @@ impl Storage for BehindFile {
 impl FileControl for BehindFile {
     fn settle(&self) -> io::Result<()> {
         self.behind.wait_for_own(&WHOLE);
-        self.file.control().settle()
+        calls::settle(&*self.file)
     }
 
     fn at_once(&self, range: Range<u64>) -> io::Result<Option<&dyn Storage>> {
@@ -105,6 +106,6 @@ impl FileControl for BehindFile {
 
     fn end(&self) -> io::Result<Option<u64>> {
         let end = self.behind.end()?;
-        Ok(Some(self.file.size()?.max(end)))
+        Ok(Some(calls::size(&*self.file)?.max(end)))
     }
 }

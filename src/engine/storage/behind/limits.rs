@@ -9,6 +9,7 @@ use crate::drivers::FileSystem;
 use crate::engine::policy::LEAST_BEHIND;
 use crate::engine::policy::learned::FileSystemKey;
 use crate::engine::storage::Storage;
+use crate::engine::storage::calls;
 use crate::topology::Rank;
 use crate::world::process::per_process;
 
@@ -28,9 +29,8 @@ wire::fields!(enum SeenLocks { 0 None, 1 OnHost, 2 Everywhere, });
 impl SeenLocks {
     /// Returns who sees the locks on an open file of a file system. Takes one for a moment.
     pub fn on(found: Option<FileSystem>, file: &dyn Storage) -> Self {
-        let is_regular = file.size().is_ok_and(|size| size < u64::MAX);
-        let control = file.control();
-        match is_regular && control.hold(0, 0..1).and_then(|()| control.hold(0, 0..0)).is_ok() {
+        let is_regular = calls::size(file).is_ok_and(|size| size < u64::MAX);
+        match is_regular && calls::hold(file, 0, 0..1).and_then(|()| calls::hold(file, 0, 0..0)).is_ok() {
             false => Self::None,
             true if found.is_some_and(|found| found.shares_locks()) => Self::Everywhere,
             true => Self::OnHost,

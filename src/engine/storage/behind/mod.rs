@@ -43,6 +43,7 @@ use crate::engine::storage::behind::limits::BehindLimits;
 use crate::engine::storage::behind::queue::{Found, LeftBytes, LeftQueue, MOST_AT_ONCE, PIECE, copy};
 use crate::engine::storage::behind::ranges::CallRanges;
 use crate::engine::storage::behind::speed::FileSpeed;
+use crate::engine::storage::calls;
 use crate::engine::storage::worker::Pace;
 use crate::engine::storage::worker::{leave_to_program, lower_priority};
 use crate::engine::storage::{OpenStorage, Storage, StorageFailure, without_size_signal};
@@ -282,12 +283,12 @@ impl Behind {
         }
         let completed = self.lock().completed();
         let file = self.opened()?;
-        if !file.control().is_held(WHOLE)? {
+        if !calls::is_held(&*file, WHOLE)? {
             self.lock().ranges.forget(completed);
             return Ok(());
         }
         let mut pause = SHORTEST;
-        while file.control().is_held(range.clone())? {
+        while calls::is_held(&*file, range.clone())? {
             waits::sleep(pause);
             pause = (2 * pause).min(LONGEST);
         }
@@ -324,7 +325,7 @@ impl Behind {
     fn wait_for_access(&self, range: &Range<u64>) -> io::Result<()> {
         self.wait(range)?;
         let past = range.end..u64::MAX;
-        if self.may_be_unwritten(&past) && self.opened()?.size()? < range.end {
+        if self.may_be_unwritten(&past) && calls::size(&*self.opened()?)? < range.end {
             self.wait(&past)?;
         }
         Ok(())
@@ -341,7 +342,7 @@ impl Behind {
         let opened = self.lock().file.clone();
         match opened {
             Some(file) => Ok(file),
-            None => Ok(self.files.open(&self.path, self.mode)?.into()),
+            None => Ok(calls::open(&*self.files, &self.path, self.mode)?.into()),
         }
     }
 
@@ -452,7 +453,7 @@ impl Behind {
     /// Writes some of the bytes of `parts` at once, like [`Storage::write_parts_at`], and notes how fast that was.
     fn write_now(&self, file: &dyn Storage, parts: &[IoSlice<'_>], offset: u64) -> io::Result<usize> {
         let pace = self.limits.adapts_on.map(|_| Pace::begin());
-        let written = file.write_parts_at(parts, offset)?;
+        let written = calls::write_parts(file, parts, offset)?;
         if let Some(pace) = pace {
             let (_, is_slow) = pace.end(written as u64);
             self.lock().speed.note(written as u64, is_slow);
@@ -488,7 +489,7 @@ impl Behind {
             return true;
         }
         // A lock that cannot be released ends when the file is closed.
-        let is_shown = file.control().hold(self.rank as u64, hull.clone()).is_ok();
+        let is_shown = calls::hold(file, self.rank as u64, hull.clone()).is_ok();
         if is_shown {
             state.shown = hull;
         }
