@@ -21,10 +21,13 @@ use std::sync::Arc;
 
 use crate::access::{Direction, Extents, WriteAccess};
 use crate::drivers::{DirectWrites, Mode};
+use crate::engine::policy::MOST_WRITERS;
 use crate::engine::setup::Setup;
 use crate::engine::staging::ReadMemory;
 use crate::engine::storage::behind::Behind;
+use crate::engine::storage::behind::limits::{BehindLimits, automatic_budget};
 use crate::engine::storage::calls;
+use crate::engine::storage::sieve::Sieve;
 use crate::engine::storage::window_queue::{Outcome, WindowQueue};
 use crate::engine::storage::worker::Worker;
 use crate::engine::storage::{
@@ -34,6 +37,10 @@ use crate::engine::storage::{
 use crate::error::{Error, FileOperation, IoCause, IoClass, Result};
 use crate::fabric::Idle;
 use crate::topology::Rank;
+
+/// Message of a rank that finds another file under the name than rank 0.
+const NOT_SHARED: &str =
+    "the host of this rank has another file of this name than that of rank 0: they do not share the directory";
 
 /// This rank's handle of the file. It is opened when it is first needed.
 pub struct FileHandle {
@@ -65,7 +72,7 @@ impl Drop for FileHandle {
 impl FileHandle {
     /// Returns the handle of `rank`, which is not open yet.
     pub fn new(files: Arc<dyn OpenStorage>, rank: Rank, setup: &Setup) -> Self {
-        let behind = setup.write_behind(rank).map(|limits| {
+        let behind = write_behind_limits(setup, rank).map(|limits| {
             Behind::new(files.clone(), (&setup.path, setup.mode), (rank, setup.topology.ranks()), limits)
         });
         Self { files, rank, storage: None, queue: None, is_ahead: false, is_behind: false, was_closed: false, behind }
@@ -85,7 +92,7 @@ impl FileHandle {
             if setup.hosts_cache_apart {
                 calls::see_other_hosts(&*file).map_err(failure)?;
             }
-            setup.is_the_same(file)
+            same_file(setup, file)
         };
         let opened = self.with_context(setup, guarded(FileOperation::Open, None, open));
         let storage: Arc<dyn Storage> = match setup.layout.direct_from {
@@ -113,7 +120,7 @@ impl FileHandle {
             Worker::start(storage, waker).map_err(|cause| Error::io(rank, FileOperation::Open, &path, None, &cause))
         };
         let worker = self.storage(setup).and_then(start);
-        WindowQueue::new(worker, &setup.hints, setup.window_terms().1, rank, path)
+        WindowQueue::new(worker, &setup.hints, setup.windows.lock_unit, rank, path)
     }
 
     /// Closes the handle.
@@ -197,7 +204,7 @@ impl FileHandle {
         if extents.count() == 0 {
             return Outcome::default();
         }
-        let bridge = setup.read_sieve().bridge();
+        let bridge = Sieve::new(setup.hints.ds_read, setup.windows.lock_unit).bridge();
         let read = self.storage(setup).and_then(|storage| {
             let read =
                 guarded(FileOperation::Read, None, || direct_read::read(&*storage, extents, layout, sink, bridge));
@@ -298,7 +305,7 @@ impl FileHandle {
     /// Lets other hosts see the bytes that this rank has written in independent calls.
     ///
     /// # Errors
-    /// The errors of [`Setup::pass_on`].
+    /// The errors of [`publish_writes`].
     pub fn pass_own_bytes_on(&mut self, setup: &Setup) -> Result<()> {
         match std::mem::take(&mut self.is_ahead) {
             true => self.pass_on(setup),
@@ -317,7 +324,7 @@ impl FileHandle {
 
     fn pass_on(&self, setup: &Setup) -> Result<()> {
         let Some(storage) = &self.storage else { return Ok(()) };
-        self.with_context(setup, setup.pass_on(&**storage))
+        self.with_context(setup, publish_writes(setup, &**storage))
     }
 
     /// Turns a failure into an error with this rank and the path.
@@ -326,16 +333,45 @@ impl FileHandle {
     }
 }
 
-impl Setup {
-    /// Lets other hosts see the bytes that were written through this handle.
-    ///
-    /// # Errors
-    /// An error of the file system that appears only now, such as a full disk or quota.
-    pub(in crate::engine) fn pass_on(&self, storage: &dyn Storage) -> std::result::Result<(), StorageFailure> {
-        if !self.hosts_cache_apart {
-            return Ok(());
-        }
-        let failure = |cause| StorageFailure { operation: FileOperation::Close, offset: None, cause };
-        guarded(FileOperation::Close, None, || calls::settle(storage).map_err(failure))
+/// Lets other hosts see the bytes that were written through this handle, if the hosts cache independently.
+///
+/// # Errors
+/// An error of the file system that appears only now, such as a full disk or quota.
+pub fn publish_writes(setup: &Setup, storage: &dyn Storage) -> std::result::Result<(), StorageFailure> {
+    if !setup.hosts_cache_apart {
+        return Ok(());
     }
+    let failure = |cause| StorageFailure { operation: FileOperation::Close, offset: None, cause };
+    guarded(FileOperation::Close, None, || calls::settle(storage).map_err(failure))
+}
+
+/// Returns the file that this rank has opened, if it is the same file as on rank 0. Local.
+///
+/// # Errors
+/// The file is another one: hosts do not share the directory.
+fn same_file(setup: &Setup, file: Box<dyn Storage>) -> std::result::Result<Box<dyn Storage>, StorageFailure> {
+    let failure = |cause| StorageFailure { operation: FileOperation::Open, offset: None, cause };
+    match setup.identity {
+        Some(first) if calls::identity(&*file).map_err(failure)?.is_some_and(|own| own != first) => {
+            Err(failure(std::io::Error::other(NOT_SHARED)))
+        }
+        _ => Ok(file),
+    }
+}
+
+/// Returns the limits of what `rank` leaves behind; `None` if collective writes leave no bytes behind.
+fn write_behind_limits(setup: &Setup, rank: Rank) -> Option<BehindLimits> {
+    let (hints, topology) = (&setup.hints, &setup.topology);
+    let each = match hints.write_behind {
+        Some(0) => return None,
+        Some(each) => each,
+        None => automatic_budget(topology.ranks_on(topology.node_of(rank))),
+    };
+    let (ranks, aggregators) = (topology.ranks(), &setup.exchange.roles.aggregators);
+    // In shared memory every rank writes, and others with it.
+    let writes_for_others = !setup.shares_memory && aggregators.contains(&rank);
+    let serves = if writes_for_others { ranks.div_ceil(aggregators.len()) } else { 1 };
+    let threads = if writes_for_others || ranks == 1 { MOST_WRITERS } else { 1 };
+    let adapts_on = hints.write_behind.is_none().then_some(setup.file_system);
+    Some(BehindLimits { bytes: each.saturating_mul(serves as u64), threads, adapts_on })
 }

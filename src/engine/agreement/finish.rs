@@ -140,8 +140,8 @@ impl CallOutcome {
             plan_reused: own.is_some_and(|own| own.reused),
             aggregators: match path {
                 Path::Root | Path::Slots | Path::Windows => 1,
-                Path::Hosts => setup.hosts.as_ref().map_or(0, |hosts| hosts.leaders().len()),
-                Path::Exchange => setup.roles(agreed.left.bytes).aggregators.len(),
+                Path::Hosts => setup.groups.hosts.as_ref().map_or(0, |hosts| hosts.leaders().len()),
+                Path::Exchange => setup.exchange.roles(agreed.left.bytes).aggregators.len(),
                 Path::Nothing | Path::Independent | Path::Direct => 0,
             },
             requests: agreed.all.requests,

@@ -17,15 +17,15 @@ use crate::engine::facts::Facts;
 use crate::engine::facts::agreed::Agreed;
 use crate::engine::facts::calls::{CallFault, CallForm, CallKinds};
 use crate::engine::facts::reuse::AccessShift;
+use crate::engine::handle::publish_writes;
 use crate::engine::policy::path::Path;
 use crate::engine::policy::rules::Rules;
-use crate::engine::setup::Setup;
+use crate::engine::setup::{Setup, VoteTerms};
 use crate::engine::shared::Arena;
 use crate::engine::storage::window_queue::Outcome;
 use crate::engine::storage::{Storage, end};
 use crate::error::{Error, FileOperation, Result};
 use crate::fabric::Endpoint;
-use crate::hints::Switch;
 use crate::topology::Rank;
 
 /// This rank's part in a first agreement.
@@ -108,7 +108,7 @@ impl FirstPart<'_> {
             }
             Err(_) if self.direction == Direction::Read || agreed.disjoint == Some(true) => {
                 agreed.no_memory = true;
-                self.setup.decide(agreed, self.setup.rules(self.direction).in_memory());
+                self.setup.rules(self.direction).in_memory().decide(agreed);
                 Ok(())
             }
             Err(cause) => {
@@ -137,13 +137,13 @@ impl Combine for FirstPart<'_> {
         let (setup, rules) = (self.setup, self.setup.rules(self.direction));
         let rules = if self.arena.is_some() { rules.in_memory() } else { rules };
         let may_write = self.storage.is_some() && (rules.in_memory || self.direction == Direction::Write);
-        let mut agreed = setup.decided(&self.contribution, rules, may_write);
+        let mut agreed = decided(&setup.votes, &self.contribution, rules, may_write);
         let done = match (agreed.decision.path, &self.storage, self.arena) {
             _ if agreed.failed.is_some() => Ok(()),
             (Path::Root | Path::Slots, Some(storage), _) => {
                 let contribution = &self.contribution;
                 agreed.write_along(storage, (self.rank, &setup.path), |storage, written| {
-                    contribution.write(others, storage, written).and_then(|()| setup.pass_on(storage))
+                    contribution.write(others, storage, written).and_then(|()| publish_writes(setup, storage))
                 })
             }
             (Path::Windows, _, Some(arena)) => self.open_windows(arena, &mut agreed),
@@ -170,68 +170,59 @@ fn runs(agreed: &Agreed, mut rest: &[u8]) -> Runs {
     if footprint.is_filled_by(left.bytes) { footprint.extents() } else { Runs::new() }
 }
 
-impl Setup {
-    /// Returns true if the rank that decides may write small data of all ranks. If they share no memory, it is rank 0.
-    #[inline]
-    pub fn takes_small(&self, rules: Rules<'_>) -> bool {
-        let Self { hints, roles, .. } = self;
-        let by_first = || hints.cb_write != Switch::Disable && roles.aggregators.first() == Some(&0);
-        rules.direction == Direction::Write && (rules.in_memory || hints.tiny_call > 0 && by_first())
-    }
+/// Returns true if the rank that decides may write small data of all ranks. If they share no memory, it is rank 0.
+#[inline]
+pub fn takes_small(votes: &VoteTerms, rules: Rules<'_>) -> bool {
+    rules.direction == Direction::Write && (rules.in_memory || votes.first_writes)
+}
 
-    /// Returns the contribution of a rank. `data` is its data in a write; `None` in a prediction.
-    #[inline]
-    pub fn contribution<'d>(
-        &self,
-        rules: Rules<'_>,
-        own: OwnAccess<'_>,
-        data: Option<WriteAccess<'d>>,
-    ) -> Contribution<'d> {
-        let Rules { direction, in_memory, .. } = rules;
-        let OwnAccess { rank, host, extents, early, reuse, failed, form } = own;
-        let tiling = Some(self.tiling).filter(|_| direction == Direction::Write || !in_memory);
-        let mut facts = Facts::from_access(extents, reuse, early, tiling);
-        facts.calls = CallKinds::new((direction, form).into(), rank);
-        let mut contribution = Contribution::new(facts, self.footprint(rules, host, extents.1));
-        if !failed && early.is_none() && self.takes_small(rules) {
-            contribution.bring(rank, extents.1, data);
-        }
-        if in_memory {
-            contribution.stay_in_memory();
-        }
-        contribution
+/// Returns the contribution of a rank. `data` is its data in a write; `None` in a prediction.
+#[inline]
+pub fn contribution<'d>(
+    votes: &VoteTerms,
+    rules: Rules<'_>,
+    own: OwnAccess<'_>,
+    data: Option<WriteAccess<'d>>,
+) -> Contribution<'d> {
+    let Rules { direction, in_memory, .. } = rules;
+    let OwnAccess { rank, host, extents, early, reuse, failed, form } = own;
+    let tiling = Some(votes.tiling).filter(|_| direction == Direction::Write || !in_memory);
+    let mut facts = Facts::from_access(extents, reuse, early, tiling);
+    facts.calls = CallKinds::new((direction, form).into(), rank);
+    let mut contribution = Contribution::new(facts, footprint(votes, rules, host, extents.1));
+    if !failed && early.is_none() && takes_small(votes, rules) {
+        contribution.bring(rank, extents.1, data);
     }
+    if in_memory {
+        contribution.stay_in_memory();
+    }
+    contribution
+}
 
-    /// Returns what all ranks agree on, and the decision, from the contribution of all ranks. `may_write` is true if the
-    /// rank that decides may write their small data.
-    #[inline]
-    pub fn decided(&self, all: &Contribution<'_>, rules: Rules<'_>, may_write: bool) -> Agreed {
-        let mut agreed = all.agreed(self.tiling, rules.direction);
-        agreed.came_along &= may_write;
-        self.decide(&mut agreed, rules);
-        agreed
-    }
+/// Returns what all ranks agree on, and the decision, from the contribution of all ranks. `may_write` is true if the
+/// rank that decides may write their small data.
+#[inline]
+pub fn decided(votes: &VoteTerms, all: &Contribution<'_>, rules: Rules<'_>, may_write: bool) -> Agreed {
+    let mut agreed = all.agreed(votes.tiling, rules.direction);
+    agreed.came_along &= may_write;
+    rules.decide(&mut agreed);
+    agreed
+}
 
-    /// Returns the footprint of a rank of a host. For hosts, it shows whether they have bytes of their own; it is unknown if
-    /// a host may not write or read without other hosts, or if a rank alone on its host, which shares windows with nobody,
-    /// has pieces that are too small to be moved directly. For the ranks of one host among others, it shows which bytes
-    /// they write.
-    #[inline]
-    fn footprint(&self, rules: Rules<'_>, host: Option<(usize, bool)>, file: &Extents) -> Footprint {
-        let Some((host, is_alone)) = host else { return Footprint::unknown(0) };
-        if rules.in_memory {
-            let is_known = rules.direction == Direction::Write;
-            return if is_known { Footprint::from_extents(0, file, 1) } else { Footprint::unknown(0) };
-        }
-        let is_left = is_alone && file.count() > 0 && !rules.is_direct(file);
-        if !self.by_host || is_left {
-            return Footprint::unknown(host);
-        }
-        // If the hint enables host domains, two hosts must not access the same block of the file system.
-        let unit = match self.hints.host_domains {
-            Switch::Enable => self.layout.unit.max(self.window_terms().1),
-            Switch::Automatic | Switch::Disable => 1,
-        };
-        Footprint::from_extents(host, file, unit)
+/// Returns the footprint of a rank of a host. For hosts, it shows whether they have bytes of their own; it is unknown if
+/// a host may not write or read without other hosts, or if a rank alone on its host, which shares windows with nobody,
+/// has pieces that are too small to be moved directly. For the ranks of one host among others, it shows which bytes
+/// they write.
+#[inline]
+fn footprint(votes: &VoteTerms, rules: Rules<'_>, host: Option<(usize, bool)>, file: &Extents) -> Footprint {
+    let Some((host, is_alone)) = host else { return Footprint::unknown(0) };
+    if rules.in_memory {
+        let is_known = rules.direction == Direction::Write;
+        return if is_known { Footprint::from_extents(0, file, 1) } else { Footprint::unknown(0) };
     }
+    let is_left = is_alone && file.count() > 0 && !rules.is_direct(file);
+    if !votes.by_host || is_left {
+        return Footprint::unknown(host);
+    }
+    Footprint::from_extents(host, file, votes.host_unit)
 }

@@ -1,22 +1,31 @@
 //! Predicts the path of a planned write, by the rules that a real call follows.
 
 use super::contribution::Contribution;
-use super::first::OwnAccess;
+use super::first::{OwnAccess, contribution, decided, takes_small};
 use crate::access::{Direction, Extents};
 use crate::drivers::{Driver, Layout};
 use crate::engine::facts::calls::CallForm;
 use crate::engine::facts::reuse::AccessShift;
+use crate::engine::facts::tiling::Tiling;
 use crate::engine::policy::path::{Path, Reason};
-use crate::engine::policy::rules::Decision;
-use crate::engine::setup::Setup;
+use crate::engine::policy::rules::{Decision, Rules};
+use crate::engine::policy::windows::WindowPlanner;
+use crate::engine::setup::exchange::ExchangePlanner;
+use crate::engine::setup::{VoteTerms, may_be_by_host, shares_memory_on_nodes};
 use crate::engine::storage::window_queue::Outcome;
 use crate::error::Result;
+use crate::exchange::cost::Costs;
 use crate::hints::Hints;
 use crate::topology::{Rank, Topology};
 
 /// Predicts the path of a write. The hosts of the ranks are the nodes of a topology. All functions are local.
 pub struct PredictedPath {
-    setup: Setup,
+    topology: Topology,
+    hints: Hints,
+    /// True if all ranks share memory.
+    shares_memory: bool,
+    votes: VoteTerms,
+    windows: WindowPlanner,
     /// Merged contribution of the nodes whose ranks have all been added.
     all: Option<Contribution<'static>>,
     /// The node of the last rank that was added, and the merged contribution of the ranks of this node so far.
@@ -29,26 +38,37 @@ impl PredictedPath {
     /// # Errors
     /// Bad hints.
     pub fn new(topology: Topology, layout: Layout, driver: Box<dyn Driver>, hints: Hints) -> Result<Self> {
-        let setup = Setup::predicted(topology, layout, driver, hints)?;
-        Ok(Self { setup, all: None, node: None })
+        hints.check(topology.ranks())?;
+        let exchange = ExchangePlanner::new(0, &topology, layout, driver, &hints, Costs::CLUSTER)?;
+        let (nodes, windows) = (topology.nodes(), exchange.windows_in_memory());
+        let (shares_memory, in_nodes) = shares_memory_on_nodes(&hints, topology.ranks(), nodes);
+        let by_host = in_nodes && may_be_by_host(nodes, &hints, windows.lock_unit);
+        let votes = VoteTerms::new(Tiling::from_key(0), by_host, &hints, &exchange, &layout);
+        Ok(Self { topology, hints, shares_memory, votes, windows, all: None, node: None })
+    }
+
+    fn rules(&self) -> Rules<'_> {
+        let Self { hints, windows, shares_memory, .. } = self;
+        Rules { hints, windows, direction: Direction::Write, in_memory: *shares_memory }
     }
 
     /// Returns true if all ranks share memory: then ranks never exchange data by messages.
     pub fn shares_memory(&self) -> bool {
-        self.setup.shares_memory
+        self.shares_memory
     }
 
     /// Adds the extents that a rank writes. Add each rank once, and the ranks of a node one after the other. O(extents)
     /// at most.
     pub fn add(&mut self, rank: Rank, file: &Extents) {
-        let (setup, rules) = (&self.setup, self.setup.rules(Direction::Write));
+        let rules = self.rules();
         let early = rules.writes_early(file, true);
         let early = early.then(|| Outcome { bytes: file.bytes(), ..Outcome::default() });
-        let node = setup.topology.node_of(rank);
-        let host = Some((node, setup.topology.ranks_on(node) == 1)).filter(|_| !setup.shares_memory);
+        let node = self.topology.node_of(rank);
+        let host = Some((node, self.topology.ranks_on(node) == 1)).filter(|_| !self.shares_memory);
         let (extents, early, reuse) = ((file, file), early.as_ref(), (AccessShift::No, 0));
         let (failed, form) = (false, CallForm::Blocking);
-        let own = setup.contribution(rules, OwnAccess { rank, host, extents, early, reuse, failed, form }, None);
+        let access = OwnAccess { rank, host, extents, early, reuse, failed, form };
+        let own = contribution(&self.votes, rules, access, None);
         match &mut self.node {
             Some((same, all)) if *same == node => all.merge(&own),
             _ => {
@@ -70,8 +90,8 @@ impl PredictedPath {
     pub fn path(mut self) -> (Path, Reason) {
         self.close_node();
         let Some(all) = &self.all else { return (Path::Nothing, Reason::NoData) };
-        let rules = self.setup.rules(Direction::Write);
-        let Decision { path, reason, .. } = self.setup.decided(all, rules, self.setup.takes_small(rules)).decision;
+        let (votes, rules) = (&self.votes, self.rules());
+        let Decision { path, reason, .. } = decided(votes, all, rules, takes_small(votes, rules)).decision;
         (path, reason)
     }
 }

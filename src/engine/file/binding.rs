@@ -171,5 +171,5 @@ pub fn exchange_window(file: &File) -> Option<u64> {
 /// Returns what exchanges on this file, or on the last file on the same file system, have shown about the next ones;
 /// `None` if nothing changed by it. Local.
 pub fn learned(file: &File) -> Option<LearnedFacts> {
-    LearnedFacts::of(&file.calls.learned, &file.setup.roles.aggregators)
+    LearnedFacts::of(&file.calls.learned, &file.setup.exchange.roles.aggregators)
 }

@@ -17,7 +17,7 @@ use crate::drivers::Mode;
 use crate::engine::agreement::contribution::Contribution;
 use crate::engine::agreement::fault::agreed_error;
 use crate::engine::agreement::finish::{CallOutcome, agree_on_outcome};
-use crate::engine::agreement::first::{FirstPart, OwnAccess};
+use crate::engine::agreement::first::{FirstPart, OwnAccess, contribution, takes_small};
 use crate::engine::agreement::footprint::{Footprint, Runs};
 use crate::engine::agreement::truly_disjoint;
 use crate::engine::facts::agreed::Agreed;
@@ -82,7 +82,7 @@ impl File {
     /// the message transport.
     pub(super) async fn call(&mut self, call: &mut CallAccess<'_>, checked: Result<()>) -> Result<CallReport> {
         self.observers.start(self.name(self.kind(call.memory.direction())));
-        let (team, mut own) = (self.setup.team.clone(), None);
+        let (team, mut own) = (self.setup.groups.team.clone(), None);
         let mut state = CallState::new(checked.err(), &mut own);
         if let Some(behind) = &self.handle.behind {
             let name = self.name(self.kind(call.memory.direction()));
@@ -127,7 +127,7 @@ impl File {
         if self.rules(team, direction).must_look(&state.agreed) {
             state.agreed.disjoint = Some(truly_disjoint(&mut self.endpoint, call.extents).await?);
             state.agreed.redo(direction);
-            self.setup.decide(&mut state.agreed, self.rules(team, direction));
+            self.rules(team, direction).decide(&mut state.agreed);
         }
         self.learn(team, direction, &state.agreed);
         if let (Some(behind), Direction::Write) = (&self.handle.behind, direction) {
@@ -149,14 +149,15 @@ impl File {
             (Path::Hosts, memory) => self.run_on_host(memory.reborrow(), left, &state.agreed, own).await?,
             (Path::Windows, memory) => {
                 let (storage, rank) = (self.handle.storage(&self.setup), self.endpoint.rank());
-                let (setup, arena) = (&self.setup, self.setup.arena(rank)?);
+                let (setup, arena) = (&self.setup, self.setup.groups.arena(rank)?);
                 let (agreed, runs) = (&state.agreed, &*runs);
                 let behind = self.handle.behind.as_deref();
                 let windows = ThroughWindows { setup, team, arena, rank, storage, behind, agreed, runs };
                 state.all =
                     windows.run(&mut self.endpoint, memory.reborrow(), left, &self.observers.clock, own).await?;
             }
-            (Path::Exchange, memory) => match self.setup.in_two(&self.calls.learned, &state.agreed, direction) {
+            (Path::Exchange, memory) => match self.setup.exchange.in_two(&self.calls.learned, &state.agreed, direction)
+            {
                 None => self.exchange(memory.reborrow(), left, (&state.agreed, false), own).await?,
                 Some(parts) => {
                     let parts = parts.map(|left| Agreed { left, ..state.agreed });
@@ -223,7 +224,7 @@ impl File {
 
     /// Learns from the times of an exchange, the same on all ranks. The next file begins with it. Local.
     fn learn_times(&mut self, agreed: &Agreed, own: &CallTotals, all: &CallOutcome) {
-        let is_changed = self.setup.learn(&mut self.calls.learned, &agreed.left, own.layers, &all.took());
+        let is_changed = self.setup.exchange.learn(&mut self.calls.learned, &agreed.left, own.layers, &all.took());
         if is_changed && self.endpoint.rank() == 0 {
             self.calls.learned.keep(self.setup.file_system);
         }
@@ -238,7 +239,7 @@ impl File {
         agreed: &Agreed,
         own: &mut CallTotals,
     ) -> Result<()> {
-        let Some(host) = self.setup.host().cloned() else {
+        let Some(host) = self.setup.groups.host().cloned() else {
             own.outcome = self.move_directly(asked, &mut memory);
             return Ok(());
         };
@@ -280,8 +281,8 @@ impl File {
         let (rank, direction) = (self.endpoint.rank(), call.memory.direction());
         let in_memory = team.is_host();
         let rules = Rules { in_memory, ..self.setup.rules(direction) };
-        let takes_small = self.setup.takes_small(rules);
-        let arena = if in_memory { Some(self.setup.arena(rank)?) } else { None };
+        let takes_small = takes_small(&self.setup.votes, rules);
+        let arena = if in_memory { Some(self.setup.groups.arena(rank)?) } else { None };
         // The rank that decides writes small data, and finds the end of the file for a read.
         let uses_file = in_memory || rank == 0 && (takes_small || direction == Direction::Read);
         let storage = uses_file.then(|| self.handle.storage(&self.setup));
@@ -291,10 +292,10 @@ impl File {
             CallMemory::Source(layout, source) => Some(WriteAccess { file: call.extents, layout, source: *source }),
             CallMemory::Target(_) => None,
         };
-        let host = self.setup.hosts.as_ref().map(|hosts| (hosts.host(), hosts.here().is_none()));
+        let host = self.setup.groups.hosts.as_ref().map(|hosts| (hosts.host(), hosts.here().is_none()));
         let (extents, failed, form) = ((call.asked, call.extents), state.error.is_some(), self.calls.form);
         let access = OwnAccess { rank, host, extents, early, reuse, failed, form };
-        let contribution = self.setup.contribution(rules, access, data);
+        let contribution = contribution(&self.setup.votes, rules, access, data);
         let (setup, error) = (&self.setup, &mut state.error);
         let mut own = FirstPart { setup, rank, direction, contribution, arena, storage, error };
         own.contribution.facts.is_sole = call.is_sole;
@@ -342,7 +343,7 @@ impl File {
     ///
     /// # Errors
     /// Ranks are in different calls; errors of the message transport. The inner errors are the errors of
-    /// [`Setup::pass_on`](crate::engine::setup::Setup).
+    /// [`publish_writes`](crate::engine::handle::publish_writes).
     async fn see_other_hosts(&mut self, direction: Direction) -> Result<Result<()>> {
         if self.setup.mode == Mode::Read {
             return Ok(Ok(()));
@@ -369,7 +370,7 @@ impl File {
         checked: Result<()>,
         all: Amount,
     ) -> Result<Agreed> {
-        let (name, rank, team) = (self.name(kind), self.endpoint.rank(), self.setup.team.clone());
+        let (name, rank, team) = (self.name(kind), self.endpoint.rank(), self.setup.groups.team.clone());
         let facts = Facts { all, ..Facts::without_data(kind, rank) };
         let contribution = Contribution::new(facts, Footprint::unknown(0));
         let deferred = self.handle.behind.as_ref().and_then(|behind| behind.bring_error());
@@ -403,7 +404,7 @@ impl File {
     /// Returns how an access relates to the access of the cached plan, and about how many windows of the file the
     /// access touches (the plan may not fit on another rank).
     fn again(&self, file: &Extents, layout: &BufferLayout) -> (AccessShift, u64) {
-        let touched = || self.setup.roles.touched(file);
+        let touched = || self.setup.exchange.roles.touched(file);
         let (again, plan) = self.calls.plans.again(file, layout);
         (again, plan.map_or_else(touched, |plan| plan.touched(touched)))
     }
@@ -418,7 +419,7 @@ impl File {
     fn wants_early(&self, rules: Rules<'_>, extents: &Extents) -> bool {
         match rules.direction {
             Direction::Write => {
-                let alone = self.setup.shares_memory && self.setup.host().is_some_and(|host| host.spins());
+                let alone = self.setup.shares_memory && self.setup.groups.host().is_some_and(|host| host.spins());
                 !self.calls.may_overlap && rules.writes_early(extents, alone)
             }
             Direction::Read => rules.reads_early(extents, self.calls.reads_disjoint),

@@ -53,7 +53,7 @@ impl CaptureWriter {
     /// captured. O(ranks).
     pub fn from_closing(observers: &mut Observers, setup: &Setup) -> Option<Self> {
         let (mut recording, timeline) = observers.take_recorded()?;
-        let Setup { path, mode, topology, driver_name, layout, roles, hints, .. } = setup;
+        let Setup { path, mode, topology, driver_name, layout, hints, exchange, .. } = setup;
         let mode = match mode {
             Mode::Create => "create",
             Mode::Update => "update",
@@ -75,7 +75,7 @@ impl CaptureWriter {
             driver: driver_name.to_string(),
             unit: layout.unit,
             factor: layout.factor,
-            aggregators: roles.aggregators.to_vec(),
+            aggregators: exchange.roles.aggregators.to_vec(),
             hints: hints.table().into_iter().map(|row| (row.key.to_string(), row.value)).collect(),
             asked: recording.asked.take(),
         };

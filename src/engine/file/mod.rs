@@ -296,7 +296,7 @@ impl File {
     ) -> Self {
         let handle = FileHandle::new(files, endpoint.rank(), &setup);
         let seconds = stall_timeout_of(&endpoint, &setup.hints);
-        let known = (setup.host().cloned(), Some(endpoint.waiting().clone()));
+        let known = (setup.groups.host().cloned(), Some(endpoint.waiting().clone()));
         let watchdog = StallWatchdog::new(&setup.path, endpoint.rank(), seconds, known);
         let observers = Observers::new(watchdog, target, (endpoint.rank(), endpoint.ranks()));
         let calls = FileCalls { learned: setup.learned.clone(), ..FileCalls::default() };

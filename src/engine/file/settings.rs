@@ -37,11 +37,11 @@ impl<'a> Settings<'a> {
             hints: &setup.hints,
             driver: setup.driver_name,
             layout: setup.layout,
-            window: setup.window_terms().0,
-            aggregators: &setup.roles.aggregators,
+            window: setup.windows.memory,
+            aggregators: &setup.exchange.roles.aggregators,
             topology: &setup.topology,
             shares_memory: setup.shares_memory,
-            without_shared_memory: setup.hosts.as_ref().and_then(|hosts| hosts.refusal()),
+            without_shared_memory: setup.groups.hosts.as_ref().and_then(|hosts| hosts.refusal()),
             without_write_behind: setup.no_write_behind,
         }
     }

@@ -10,7 +10,7 @@ use crate::engine::facts::reuse::{AccessShift, Reuse};
 use crate::engine::plan::Plan;
 use crate::engine::policy::learned::Learned;
 use crate::engine::policy::{KEPT_REQUESTS, MOST_PLANS};
-use crate::engine::setup::Setup;
+use crate::engine::setup::exchange::ExchangePlanner;
 
 /// The kept plans of a file: enough for several accesses that take turns, within bounds. All ranks have the same plans
 /// in the same order, because every exchange finds or makes one on all ranks.
@@ -35,12 +35,12 @@ impl Plans {
         }
     }
 
-    /// Selects the plan on which all ranks agreed for this call, if the shift fits the layout (`setup`), and nothing was
+    /// Selects the plan on which all ranks agreed for this call, if the shift fits the layout of the file, and nothing was
     /// learned since the plan was made. Returns the shift in bytes.
-    pub fn find(&mut self, agreed: &Agreed, setup: &Setup, learned: &Learned) -> Option<i64> {
+    pub fn find(&mut self, agreed: &Agreed, planner: &ExchangePlanner, learned: &Learned) -> Option<i64> {
         let Reuse { plan, shift } = agreed.reuse?;
         let cached = self.0.get(plan)?;
-        let fits = cached.plan.changes == learned.changes && cached.fits(shift, &agreed.left, setup);
+        let fits = cached.plan.changes == learned.changes && cached.fits(shift, &agreed.left, planner);
         if fits {
             let found = self.0.remove(plan);
             self.0.push(found);
@@ -94,10 +94,9 @@ impl Cached {
         file.shift_from(&self.file).filter(|_| self.layout == *layout)
     }
 
-    /// Returns true if a shift, the same on all ranks, fits the layout (`setup`).
-    fn fits(&self, by: i64, left: &Amount, setup: &Setup) -> bool {
-        let aggregators = setup.roles(left.bytes).aggregators.len();
-        let is_whole = by.unsigned_abs().is_multiple_of(setup.driver.period(&setup.layout, aggregators));
+    /// Returns true if a shift, the same on all ranks, fits the layout of the file.
+    fn fits(&self, by: i64, left: &Amount, planner: &ExchangePlanner) -> bool {
+        let is_whole = planner.fits(by, left.bytes);
         is_whole && left.end == self.end.wrapping_add(by as u64)
     }
 

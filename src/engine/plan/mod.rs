@@ -6,19 +6,19 @@ pub mod planning;
 
 use crate::access::{BufferLayout, Extent, Extents};
 use crate::collectives::{agree, allreduce};
-use crate::drivers::{Domains, DriverHints, Written};
+use crate::drivers::Domains;
 use crate::engine::facts::Amount;
 use crate::engine::lists::flatten::{ListsToSend, flatten};
 use crate::engine::metadata::Phase;
 use crate::engine::metadata::{Announced, announce};
 use crate::engine::policy::ROUNDS_AHEAD;
 use crate::engine::policy::learned::Learned;
-use crate::engine::policy::windows::ExchangeWindows;
 use crate::engine::record::report::{Clock, Lap};
+use crate::engine::roles::Phases;
 use crate::engine::roles::auto_choice::AutoChoice;
 use crate::engine::roles::choice::Layering;
-use crate::engine::roles::{Phases, Roles};
 use crate::engine::setup::Setup;
+use crate::engine::setup::exchange::Division;
 use crate::error::{Error, Result};
 use crate::fabric::Endpoint;
 use crate::fabric::pool::size_of_block;
@@ -28,47 +28,6 @@ use crate::topology::Rank;
 /// Number of equal parts of the call's range of the file. Bytes are counted in each part, for drivers that choose file
 /// domains by density.
 pub const HISTOGRAM: usize = 1024;
-
-/// The part of a plan that follows from the settings of the file and the agreed amount of a call: the same on all ranks.
-pub struct Division<'a> {
-    /// The aggregators of the call, and the routes of messages to them.
-    pub roles: &'a Roles,
-    /// File domains: the parts of the file that belong to each aggregator.
-    pub domains: Domains,
-    /// Layers of messages.
-    pub layers: Layering,
-    /// Number of windows of an aggregator that are in memory at a time.
-    pub open_windows: usize,
-}
-
-impl<'a> Division<'a> {
-    /// Divides the file. `histogram` is the sum of [`count_bytes`] over all ranks if [`Division::needs_histogram`], or
-    /// else empty. `learned` is what earlier calls have shown. Local.
-    pub fn new(setup: &'a Setup, amount: &Amount, histogram: &[u64], learned: &Learned) -> Self {
-        let Amount { start, end, bytes, .. } = *amount;
-        let roles = setup.roles(bytes);
-        let written = Written { start: start.min(end), end, bytes, histogram };
-        let divide = |senders| {
-            let aggregators = roles.aggregators.len();
-            let ExchangeWindows { window, open } =
-                setup.exchange_windows(amount, (senders, aggregators), learned.paces);
-            let hints = DriverHints { cb_buffer_size: window, ..setup.driver_hints.clone() };
-            let equal = setup.driver.domains(&setup.layout, aggregators, written, &hints);
-            (equal.in_shares(&learned.shares, setup.layout.unit), open)
-        };
-        let (mut domains, mut open_windows) = divide(setup.topology.ranks());
-        let layers = roles.choose(amount, &domains, learned.connected);
-        if setup.senders(layers) < setup.topology.ranks() {
-            (domains, open_windows) = divide(setup.senders(layers));
-        }
-        Self { roles, domains, layers, open_windows }
-    }
-
-    /// Returns true if the driver divides the bytes of the call by density.
-    pub fn needs_histogram(setup: &Setup, amount: &Amount) -> bool {
-        setup.driver.wants_histogram() && setup.roles(amount.bytes).aggregators.len() > 1
-    }
-}
 
 /// The plan of an exchange on one rank. A later call with the same access can reuse it.
 #[derive(Debug, Clone)]
@@ -109,12 +68,12 @@ impl Plan {
         clock: &mut Clock,
     ) -> Result<Self> {
         let mut histogram = Vec::new();
-        if Division::needs_histogram(setup, amount) {
+        if setup.exchange.needs_histogram(amount) {
             histogram = count_bytes(file, amount);
             clock.lap(Lap::Flatten);
             allreduce(endpoint, &[Sum; HISTOGRAM], &mut histogram).await?;
         }
-        let Division { roles, domains, layers, open_windows } = Division::new(setup, amount, &histogram, learned);
+        let Division { roles, domains, layers, open_windows } = setup.exchange.divide(amount, &histogram, learned);
         let new_windows = open_windows.saturating_sub(windows);
         clock.lap(Lap::Agreement);
         let outgoing = flatten(file, layout, &domains, amount.start..amount.end);

@@ -12,12 +12,12 @@ use crate::engine::facts::Amount;
 use crate::engine::lists::flatten::flatten_file;
 use crate::engine::lists::flow::Flow;
 pub use crate::engine::metadata::list_messages;
-use crate::engine::plan::Division;
 pub use crate::engine::plan::{HISTOGRAM, count_bytes};
 use crate::engine::policy::learned::Learned;
 use crate::engine::record::report::FanIn;
-use crate::engine::setup::Setup;
+use crate::engine::setup::exchange::{Division, ExchangePlanner};
 use crate::error::Error;
+use crate::exchange::cost::Costs;
 use crate::hints::Hints;
 use crate::topology::{Rank, Topology};
 
@@ -165,10 +165,10 @@ impl Planner {
         amount: &Amount,
         histogram: impl FnOnce() -> Result<Vec<u64>, E>,
     ) -> Result<Self, E> {
-        let setup = Setup::dry(0, topology, layout, driver, hints)?;
-        let histogram = if Division::needs_histogram(&setup, amount) { histogram()? } else { Vec::new() };
-        let Division { roles, domains, open_windows, .. } =
-            Division::new(&setup, amount, &histogram, &Learned::default());
+        hints.check(topology.ranks())?;
+        let planner = ExchangePlanner::new(0, &topology, layout, driver, &hints, Costs::CLUSTER)?;
+        let histogram = if planner.needs_histogram(amount) { histogram()? } else { Vec::new() };
+        let Division { roles, domains, open_windows, .. } = planner.divide(amount, &histogram, &Learned::default());
         Ok(Self { aggregators: roles.aggregators.clone(), domains, open_windows })
     }
 

@@ -65,7 +65,7 @@ impl Rules<'_> {
     /// Returns true if a rank writes or reads `file` directly, without shared memory: its pieces are large, or few and
     /// not small, and the file system locks no larger units.
     pub fn is_direct(&self, file: &Extents) -> bool {
-        let is_few = file.count() <= FEW_PIECES && self.unit == 1;
+        let is_few = file.count() <= FEW_PIECES && self.windows.lock_unit == 1;
         let least = match self.direction {
             Direction::Write if is_few => self.hints.direct_min.min(LARGE_OF_FEW),
             Direction::Read if is_few => 0,
@@ -87,7 +87,7 @@ impl Rules<'_> {
 
     /// Returns true if a rank that shares memory writes `file` before the ranks agree.
     fn writes_itself(&self, file: &Extents, alone: bool) -> bool {
-        let is_few = alone && self.unit == 1 && file.count() <= FEW_BESIDE_WINDOWS;
+        let is_few = alone && self.windows.lock_unit == 1 && file.count() <= FEW_BESIDE_WINDOWS;
         let least = if is_few { self.hints.direct_min.min(LARGE_OF_FEW) } else { self.large() };
         self.switch() == Switch::Automatic && file.count() > 0 && file.bytes() / file.count() >= least
     }
@@ -119,6 +119,7 @@ impl Rules<'_> {
 
 #[cfg(test)]
 pub mod tests {
+    use super::super::windows::WindowPlanner;
     use Direction::{Read, Write};
 
     use super::*;
@@ -127,7 +128,8 @@ pub mod tests {
     /// Calls `by` with the rules of hints on a file system that locks single bytes, or 1 MiB with the prefix `locks;`.
     pub fn with<T>(direction: Direction, hints: &str, by: impl FnOnce(Rules<'_>) -> T) -> T {
         let (unit, hints) = hints.strip_prefix("locks;").map_or((1, hints), |hints| (1 << 20, hints));
-        by(Rules { hints: &Hints::parse(hints).unwrap(), unit, direction, in_memory: false })
+        let windows = WindowPlanner { memory: 1 << 24, lock_unit: unit, direct_from: None };
+        by(Rules { hints: &Hints::parse(hints).unwrap(), windows: &windows, direction, in_memory: false })
     }
 
     /// Pieces that a rank writes or reads before the ranks agree: without shared memory, and with it, on a core of its

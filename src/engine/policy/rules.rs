@@ -4,7 +4,7 @@
 use tributary_base::wire;
 
 use super::path::{Path, Reason};
-use super::windows::CallWindows;
+use super::windows::{CallWindows, WindowPlanner};
 use super::{FEW_BESIDE_WINDOWS, FEW_PIECES, LARGE_PIECE, MOSTLY_EMPTY};
 use crate::access::Direction;
 use crate::engine::facts::Amount;
@@ -16,8 +16,8 @@ use crate::hints::{Hints, Overlap, Switch};
 pub struct Rules<'a> {
     /// Hints in force.
     pub hints: &'a Hints,
-    /// Number of bytes that the file system locks together; 1 if it locks no larger units.
-    pub unit: u64,
+    /// Planner of windows in shared memory.
+    pub windows: &'a WindowPlanner,
     /// Direction of the call: write or read.
     pub direction: Direction,
     /// True if the ranks share memory; otherwise they exchange messages.
@@ -55,12 +55,19 @@ impl Rules<'_> {
     /// Returns the minimum mean size in bytes of pieces that go directly: the cost of a system call, or the hint
     /// `trib_direct_min` if the file system locks larger units.
     pub(super) fn large(&self) -> u64 {
-        if self.unit > 1 { self.hints.direct_min } else { self.hints.direct_min.min(LARGE_PIECE) }
+        if self.windows.lock_unit > 1 { self.hints.direct_min } else { self.hints.direct_min.min(LARGE_PIECE) }
     }
 
-    /// Returns the path of a call, and the reason. The rank that answers for all ranks calls it, by
-    /// [`Setup::decide`](crate::engine::setup::Setup::decide).
-    pub fn choose(&self, agreed: &Agreed) -> (Path, Reason) {
+    /// Decides how the bytes of a call go, from what all ranks agreed on. One rank calls it and answers for all ranks. If the
+    /// ranks then find out more ([`Rules::must_look`]), each rank decides again, with the same result.
+    pub fn decide(&self, agreed: &mut Agreed) {
+        let (path, reason) = self.choose(agreed);
+        let windows = if path == Path::Windows { self.windows.over(&agreed.left) } else { CallWindows::default() };
+        agreed.decision = Decision { path, reason, windows };
+    }
+
+    /// Returns the path of a call, and the reason.
+    fn choose(&self, agreed: &Agreed) -> (Path, Reason) {
         let Agreed { all, left, .. } = agreed;
         match self.direction {
             Direction::Write if left.bytes == 0 && all.bytes > 0 => (Path::Independent, Reason::WroteItself),
@@ -92,7 +99,7 @@ impl Rules<'_> {
     /// own bytes.
     fn by_messages(&self, agreed: &Agreed) -> (Path, Reason) {
         let is_small = agreed.left.bytes <= self.hints.tiny_call;
-        let is_few = self.direction == Direction::Read && agreed.all.most <= FEW_PIECES && self.unit == 1;
+        let is_few = self.direction == Direction::Read && agreed.all.most <= FEW_PIECES && self.windows.lock_unit == 1;
         match self.among_ranks(&agreed.left, agreed.disjoint == Some(false)) {
             _ if agreed.came_along && is_small => (Path::Root, Reason::CameAlong),
             (Path::Exchange, _) if is_few && self.reads_apart(agreed) => (Path::Direct, Reason::FewApart),

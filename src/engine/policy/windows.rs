@@ -79,6 +79,32 @@ impl CallWindows {
     }
 }
 
+/// Plans the windows of calls through shared memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct WindowPlanner {
+    /// Number of bytes for windows.
+    pub memory: u64,
+    /// Number of bytes that the file system locks together.
+    pub lock_unit: u64,
+    /// Least number of bytes of a write that goes past the cache; `None` if none does.
+    pub direct_from: Option<u64>,
+}
+
+impl WindowPlanner {
+    /// Returns the windows of a call whose ranks still have the bytes of `left` to write or read.
+    pub fn over(&self, left: &Amount) -> CallWindows {
+        let is_long = left.bytes >= self.unit().saturating_mul(WINDOWS_AHEAD);
+        let unit = if is_long { self.unit() } else { self.lock_unit };
+        CallWindows::over(left.start.min(left.end), left.end, self.memory, unit)
+    }
+
+    /// Returns the number of bytes that should lie in one window: those that the file system locks together, and for
+    /// direct I/O at least `direct_from`.
+    pub fn unit(&self) -> u64 {
+        self.direct_from.map_or(self.lock_unit, |from| from.next_multiple_of(self.lock_unit))
+    }
+}
+
 /// Maximum number of windows of an aggregator that are in memory at a time, if no hint sets the number.
 const MOST_OPEN: u64 = 8;
 

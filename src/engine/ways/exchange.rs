@@ -78,7 +78,7 @@ impl Exchange<'_> {
         // Settle also after an error: the worker may still be writing the caller's memory.
         self.settle().await;
         if let Some((storage, range)) = told {
-            self.setup.driver.has_written(&*storage, range);
+            self.setup.exchange.driver.has_written(&*storage, range);
         }
         ran
     }
@@ -103,7 +103,7 @@ impl Exchange<'_> {
     /// messages.
     async fn plan(&mut self, direction: Direction, file: &Extents, layout: &BufferLayout) -> Result<Arc<Plan>> {
         let Self { endpoint, setup, handle, plans, learned, observers, agreed, own, is_part, .. } = self;
-        let kept = plans.find(agreed, setup, learned);
+        let kept = plans.find(agreed, &setup.exchange, learned);
         let (plan, shift) = match kept.and_then(|shift| Some((plans.current()?.clone(), shift))) {
             Some(kept) => {
                 own.reused = true;
@@ -145,7 +145,7 @@ impl Exchange<'_> {
         if !self.setup.hints.announce_writes || plan.announced.incoming.is_empty() {
             return None;
         }
-        let aggregators = &self.setup.roles(plan.bytes).aggregators;
+        let aggregators = &self.setup.exchange.roles(plan.bytes).aggregators;
         let own = aggregators.binary_search(&self.endpoint.rank()).ok()?;
         // A reused plan has domains that lie `by` bytes before the bytes of this call.
         let by = self.handle.queue.as_ref()?.shift() as u64;
@@ -153,7 +153,7 @@ impl Exchange<'_> {
         let range = plan.domains.range(own, start, end);
         let (storage, range) =
             (self.handle.open_storage()?.clone(), Extent { offset: range.offset.wrapping_add(by), ..range });
-        self.setup.driver.will_write(&*storage, range).ok().map(|()| (storage, range))
+        self.setup.exchange.driver.will_write(&*storage, range).ok().map(|()| (storage, range))
     }
 
     /// Waits for the worker, and adds its outcome and the counts of the rounds.

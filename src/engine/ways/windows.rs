@@ -84,7 +84,7 @@ impl ThroughWindows<'_> {
             windows: self.agreed.decision.windows,
             known: match self.runs {
                 [] => DataKnown::ByBits,
-                runs => DataKnown::BySum(self.setup.tiling, runs),
+                runs => DataKnown::BySum(self.setup.votes.tiling, runs),
             },
             storage: &self.storage,
             // Other hosts may write in wider gaps.
