@@ -66,12 +66,14 @@ pub fn place_in_window(writer: &WindowWriter<'_>, number: u64, walk: &mut Walk<'
     // is repeated with one rank after the other. Between threads the copies must be atomic; processes share no variable, only
     // memory that each of them has mapped.
     match writer.arena.team().has_threads() {
+        false => place_pieces(writer, number, walk, source, |piece, to| {
         // SAFETY: a place of the window that this rank may access; the other ranks are processes of their own.
-        false => {
-            place_pieces(writer, number, walk, source, |piece, to| unsafe { copy(piece.as_ptr(), to, piece.len()) })
-        }
-        // SAFETY: a place of the window that this rank may access; ranks that may access it at the same time take this arm, too.
-        true => place_pieces(writer, number, walk, source, |piece, to| unsafe { copy_atomically(piece, to) }),
+            unsafe { copy(piece.as_ptr(), to, piece.len()) }
+        }),
+        true => place_pieces(writer, number, walk, source, |piece, to| {
+            // SAFETY: a place of the window that this rank may access; other ranks that copy there meanwhile do it here, too.
+            unsafe { copy_atomically(piece, to) }
+        }),
     }
 }
 
