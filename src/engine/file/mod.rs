@@ -321,14 +321,20 @@ impl File {
 
     /// Checks that calls are possible: no operation was dropped before its end (its messages may still be in flight),
     /// and no rank has closed the file.
+    #[inline(always)]
     fn usable(&self) -> Result<()> {
+        if matches!(self.calls.state, FileState::Ready) { Ok(()) } else { Err(self.unusable()) }
+    }
+
+    /// Returns why no call is possible.
+    #[cold]
+    fn unusable(&self) -> Error {
         let why = match self.calls.state {
-            FileState::Ready => return Ok(()),
-            FileState::Running => "an operation on the file was dropped before its end".to_string(),
+            FileState::Ready | FileState::Running => "an operation on the file was dropped before its end".to_string(),
             FileState::Failed => "an earlier call on the file failed before its end".to_string(),
             FileState::ClosedBy(rank) => format!("rank {rank} closed the file while other ranks made other calls"),
         };
-        Err(Error::state(format!("{why}; close the file, no other call is possible")))
+        Error::state(format!("{why}; close the file, no other call is possible"))
     }
 
     /// Begins a call: marks the file as running. Fails if no call is possible.
