@@ -8,21 +8,21 @@ use tributary::engine::opening_messages::{
 
 pub fn check(bytes: &[u8]) {
     // What is understood is a message again, which is understood alike.
-    let once = contribution(bytes);
-    assert_eq!(contribution(&once), once);
-    let told = answer(bytes);
-    assert_eq!(answer(&told), told);
+    if let Some(once) = contribution(bytes) {
+        assert_eq!(contribution(&once), Some(once));
+    }
+    if let Some(once) = answer(bytes) {
+        assert_eq!(answer(&once), Some(once));
+    }
     // All data is there, and no more of it than came.
     let pieces = pieces(bytes);
     assert!(pieces.iter().map(|(_, extent, data)| extent.len as usize + data.len()).sum::<usize>() <= 2 * bytes.len());
     assert!(pieces.iter().all(|(_, extent, data)| extent.end() <= i64::MAX as u64 && data.len() as u64 == extent.len));
     // Who comes first does not matter but for the order of the data.
-    let (one, other) = bytes.split_at(bytes.len() / 2 / 8 * 8);
-    let [ours, theirs] = [merged(one, other), merged(other, one)];
+    let (one, other) = bytes.split_at(bytes.len() / 2);
+    let (Some(ours), Some(theirs)) = (merged(one, other), merged(other, one)) else { return };
     assert_eq!(ours.len(), theirs.len());
-    // Of a message without anything it is not known what its host holds, so only that may be lost.
-    assert!(merged(&ours, &contribution(&[])).len() <= ours.len());
-    assert_eq!(contribution(&ours), ours);
+    assert_eq!(contribution(&ours), Some(ours));
 }
 
 pub fn seeds() -> Vec<Vec<u8>> {

@@ -293,15 +293,15 @@ impl<const N: usize> Wire for [u64; N] {
 
     #[inline(always)]
     fn encode(&self, to: &mut impl Output) {
-        self.iter().for_each(|word| word.encode(to));
+        to.bytes(self.map(u64::to_le_bytes).as_flattened());
     }
 
     #[inline(always)]
     fn decode(from: &mut &[u8]) -> Option<Self> {
+        let (own, rest) = from.split_at_checked(8 * N)?;
+        *from = rest;
         let mut words = [0; N];
-        for word in &mut words {
-            *word = u64::decode(from)?;
-        }
+        words.iter_mut().zip(own.as_chunks().0).for_each(|(word, bytes)| *word = u64::from_le_bytes(*bytes));
         Some(words)
     }
 }

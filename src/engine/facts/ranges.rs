@@ -72,7 +72,7 @@ impl Wire for RankRanges {
         match self {
             Self::Disjoint(all) if all.len() <= MAX_RANGES => {
                 all.len().encode(to);
-                all.iter().for_each(|range| range.encode(to));
+                all.iter().for_each(|&(start, end)| [start, end].encode(to));
             }
             Self::Overlap => u64::MAX.encode(to),
             Self::Disjoint(_) | Self::TooMany => (u64::MAX - 1).encode(to),
