@@ -13,7 +13,6 @@ use crate::engine::metadata::Phase;
 use crate::engine::metadata::{Announced, announce};
 use crate::engine::policy::ROUNDS_AHEAD;
 use crate::engine::policy::learned::Learned;
-use crate::engine::policy::windows::ExchangeWindows;
 use crate::engine::record::report::{Clock, Lap};
 use crate::engine::roles::Phases;
 use crate::engine::roles::auto_choice::AutoChoice;

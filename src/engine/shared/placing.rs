@@ -67,7 +67,7 @@ pub fn place_in_window(writer: &WindowWriter<'_>, number: u64, walk: &mut Walk<'
     // memory that each of them has mapped.
     match writer.arena.team().has_threads() {
         false => place_pieces(writer, number, walk, source, |piece, to| {
-        // SAFETY: a place of the window that this rank may access; the other ranks are processes of their own.
+            // SAFETY: a place of the window that this rank may access; the other ranks are processes of their own.
             unsafe { copy(piece.as_ptr(), to, piece.len()) }
         }),
         true => place_pieces(writer, number, walk, source, |piece, to| {
