@@ -6,7 +6,7 @@
 
 use std::marker::PhantomData;
 
-use super::{BufferLayout, Extents};
+use super::{BufferLayout, Direction, Extents};
 
 /// Memory whose bytes a call writes to a file.
 #[derive(Debug, Clone, Copy)]
@@ -129,15 +129,44 @@ impl<'a, T: AsMut<[u8]> + ?Sized> From<&'a mut T> for Sink<'a> {
     }
 }
 
-/// What a rank writes.
+/// Memory from which a rank writes, or into which it reads: the direction of an access.
+pub enum Memory<'a> {
+    /// The memory whose bytes are written.
+    Source(Source<'a>),
+    /// The memory that gets the bytes that are read.
+    Sink(Sink<'a>),
+}
+
+/// What a rank writes or reads. `M` is [`Source`] where only writes occur, and [`Sink`] where only reads do.
 #[derive(Clone, Copy)]
-pub struct WriteAccess<'a> {
-    /// Extents of the file that the rank writes.
+pub struct Access<'a, M = Memory<'a>> {
+    /// Extents of the file.
     pub file: &'a Extents,
-    /// Places of these bytes in the memory.
+    /// Places of their bytes in the memory.
     pub layout: &'a BufferLayout,
-    /// The caller's memory.
-    pub source: Source<'a>,
+    /// The memory.
+    pub memory: M,
+}
+
+impl Access<'_> {
+    /// Returns the direction of the access.
+    #[inline]
+    pub fn direction(&self) -> Direction {
+        match self.memory {
+            Memory::Source(_) => Direction::Write,
+            Memory::Sink(_) => Direction::Read,
+        }
+    }
+
+    /// Returns the access of the same memory with other extents, or with the same for a part of a call.
+    #[inline]
+    pub fn with_file<'b>(&'b mut self, file: &'b Extents) -> Access<'b> {
+        let memory = match &mut self.memory {
+            Memory::Source(source) => Memory::Source(*source),
+            Memory::Sink(sink) => Memory::Sink(sink.reborrow()),
+        };
+        Access { file, layout: self.layout, memory }
+    }
 }
 
 #[cfg(test)]

@@ -19,11 +19,10 @@
 
 use std::sync::Arc;
 
-use crate::access::{Direction, Extents, WriteAccess};
+use crate::access::{Access, Direction, Sink, Source};
 use crate::drivers::{DirectWrites, Mode};
 use crate::engine::policy::MOST_WRITERS;
 use crate::engine::setup::Setup;
-use crate::engine::staging::ReadMemory;
 use crate::engine::storage::behind::Behind;
 use crate::engine::storage::behind::limits::{BehindLimits, automatic_budget};
 use crate::engine::storage::calls;
@@ -184,7 +183,7 @@ impl FileHandle {
     }
 
     /// Writes an access that needs no other rank.
-    pub fn write_directly(&mut self, setup: &Setup, access: WriteAccess<'_>) -> Outcome {
+    pub fn write_directly(&mut self, setup: &Setup, access: Access<'_, Source<'_>>) -> Outcome {
         if access.file.count() == 0 {
             return Outcome::default();
         }
@@ -195,19 +194,14 @@ impl FileHandle {
     }
 
     /// Reads an access that needs no other rank.
-    pub fn read_directly(
-        &mut self,
-        setup: &Setup,
-        extents: &Extents,
-        ReadMemory { layout, sink }: ReadMemory<'_>,
-    ) -> Outcome {
-        if extents.count() == 0 {
+    pub fn read_directly(&mut self, setup: &Setup, Access { file, layout, memory }: Access<'_, Sink<'_>>) -> Outcome {
+        if file.count() == 0 {
             return Outcome::default();
         }
         let bridge = Sieve::new(setup.hints.ds_read, setup.windows.lock_unit).bridge();
         let read = self.storage(setup).and_then(|storage| {
             let read =
-                guarded(FileOperation::Read, None, || direct_read::read(&*storage, extents, layout, sink, bridge));
+                guarded(FileOperation::Read, None, || direct_read::read(&*storage, file, layout, memory, bridge));
             self.with_context(setup, read)
         });
         read.unwrap_or_else(|error| Outcome { error: Some(error), ..Outcome::default() })

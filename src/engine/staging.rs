@@ -7,84 +7,11 @@
 use std::path::Path;
 
 use crate::access::walk::pieces;
-use crate::access::{BufferLayout, Direction, Extent, Extents, Piece, Sink, Source};
+use crate::access::{Access, BufferLayout, Extent, Extents, Piece, Sink, Source};
 use crate::device::Survey;
 use crate::engine::storage::window_queue::Outcome;
 use crate::error::{Error, FileOperation, IoCause, IoClass, Result};
 use crate::topology::Rank;
-
-/// The memory of a call. The variant is the direction of the call.
-pub enum CallMemory<'a> {
-    /// A write: the layout of the bytes, and the memory that holds them.
-    Source(&'a BufferLayout, Source<'a>),
-    /// A read: the memory that receives the bytes.
-    Target(ReadTarget<'a>),
-}
-
-impl CallMemory<'_> {
-    /// Returns the same memory, for a part of the call. Bytes that a part reads are not copied to a device.
-    pub fn reborrow(&mut self) -> CallMemory<'_> {
-        match self {
-            Self::Source(layout, source) => CallMemory::Source(layout, *source),
-            Self::Target(target) => CallMemory::Target(target.in_memory()),
-        }
-    }
-
-    /// Returns where the bytes are in the memory.
-    pub fn layout(&mut self) -> &BufferLayout {
-        match self {
-            Self::Source(layout, _) => layout,
-            Self::Target(target) => target.memory().layout,
-        }
-    }
-
-    /// Returns the direction of the call.
-    pub fn direction(&self) -> Direction {
-        match self {
-            Self::Source(..) => Direction::Write,
-            Self::Target(_) => Direction::Read,
-        }
-    }
-}
-
-/// Memory that a read fills: the caller's, or host memory instead of device memory.
-pub struct ReadTarget<'a> {
-    layout: &'a BufferLayout,
-    sink: Sink<'a>,
-    /// Host memory instead of the caller's device memory; empty if the caller's memory is host memory.
-    staged: &'a mut [u8],
-}
-
-/// Host memory that a read fills.
-pub struct ReadMemory<'a> {
-    /// Where the bytes of the access are in the memory.
-    pub layout: &'a BufferLayout,
-    /// The memory.
-    pub sink: Sink<'a>,
-}
-
-impl<'a> ReadTarget<'a> {
-    /// Returns the caller's memory as the target. If it is device memory, `staged` is what [`stage_read`] has set; otherwise
-    /// it is empty.
-    #[inline]
-    pub fn new(layout: &'a BufferLayout, sink: Sink<'a>, staged: &'a mut [u8]) -> Self {
-        Self { layout, sink, staged }
-    }
-
-    /// Returns the host memory that is read into, as a target of its own.
-    pub fn in_memory(&mut self) -> ReadTarget<'_> {
-        let ReadMemory { layout, sink } = self.memory();
-        ReadTarget::new(layout, sink, &mut [])
-    }
-
-    /// Returns the memory to read into.
-    pub fn memory(&mut self) -> ReadMemory<'_> {
-        match self.staged.is_empty() {
-            true => ReadMemory { layout: self.layout, sink: self.sink.reborrow() },
-            false => ReadMemory { layout: &BufferLayout::Contiguous, sink: Sink::from(&mut *self.staged) },
-        }
-    }
-}
 
 /// Copies the `len` bytes of a write to `bytes`, if any of them are in device memory; otherwise leaves `bytes` empty.
 /// `rank` and `path` are of the file to write, for errors. Local.
@@ -133,19 +60,23 @@ pub fn stage_read(rank: Rank, layout: &BufferLayout, len: u64, sink: &Sink<'_>, 
     Ok(())
 }
 
-impl ReadTarget<'_> {
-    /// Copies the bytes read to the device, if the target has device memory. Memory for bytes behind the end of the
-    /// file is unchanged. `rank` and `path` are of the file, whose extents `file` were read. An error goes into
-    /// `outcome`. Local.
-    pub fn copy_to_device(&mut self, (rank, path): (Rank, &Path), file: &Extents, outcome: &mut Outcome) {
-        if !self.staged.is_empty() && outcome.error.is_none() {
-            let (layout, bytes, sink) = (self.layout, &*self.staged, &mut self.sink);
-            outcome.error = match outcome.bytes < file.bytes() {
-                false => put((rank, path), in_memory(layout, file.bytes()), bytes, sink),
-                true => put((rank, path), before(end_of(file, outcome.bytes), file, layout), bytes, sink),
-            }
-            .err();
+/// Copies the bytes that were read from `staged`, host memory, to the device memory of `to`. Memory for bytes past the end of
+/// the file is unchanged. `rank` and `path` are of the file. An error goes into `outcome`. Local.
+#[cold]
+pub fn copy_to_device(
+    (rank, path): (Rank, &Path),
+    staged: &mut Sink<'_>,
+    to: &mut Access<'_, Sink<'_>>,
+    outcome: &mut Outcome,
+) {
+    let Access { file, layout, memory } = to;
+    if outcome.error.is_none() {
+        let bytes = &*staged.piece(0, file.bytes());
+        outcome.error = match outcome.bytes < file.bytes() {
+            false => put((rank, path), in_memory(layout, file.bytes()), bytes, memory),
+            true => put((rank, path), before(end_of(file, outcome.bytes), file, layout), bytes, memory),
         }
+        .err();
     }
 }
 

@@ -7,7 +7,7 @@ use tributary_base::wire::{self, Output, Wire};
 
 use super::footprint::Footprint;
 use super::small::{self, OwnData, block_len, data_of_blocks};
-use crate::access::{Direction, Extents, WriteAccess};
+use crate::access::{Access, Direction, Extents, Source};
 use crate::engine::facts::Facts;
 use crate::engine::facts::agreed::Agreed;
 use crate::engine::facts::ranges::RankRanges;
@@ -60,7 +60,7 @@ impl<'a> Contribution<'a> {
 
     /// Adds the data of this rank, `rank`, if its access to `file` is small enough. `data` is `None` in a prediction, which
     /// needs only the length.
-    pub fn bring(&mut self, rank: Rank, file: &Extents, data: Option<WriteAccess<'a>>) {
+    pub fn bring(&mut self, rank: Rank, file: &Extents, data: Option<Access<'a, Source<'a>>>) {
         if let Some(len) = block_len(file) {
             (self.facts.comes_along, self.small) = (true, len);
             self.data = data.map(|access| OwnData { rank, access });
@@ -193,12 +193,12 @@ mod tests {
         let mut one = Contribution::new(of(&file), Footprint::from_extents(3, &file, 1));
         check(&one);
         let source = [7u8; 90];
-        let access = WriteAccess { file: &file, layout: &BufferLayout::Contiguous, source: Source::from(&source[..]) };
+        let access = Access { file: &file, layout: &BufferLayout::Contiguous, memory: Source::from(&source[..]) };
         one.bring(3, access.file, Some(access));
         check(&one);
         let mut none = Contribution::new(of(&Extents::empty()), Footprint::unknown(0));
         let empty = Extents::empty();
-        none.bring(1, &empty, Some(WriteAccess { file: &empty, ..access }));
+        none.bring(1, &empty, Some(Access { file: &empty, ..access }));
         check(&none);
         let body = encoded(&one, &[]);
         assert!(none.merge_encoded(&body));

@@ -11,7 +11,7 @@ use tributary_base::wire::frame::Encoder;
 
 use super::contribution::Contribution;
 use super::footprint::{Footprint, Runs};
-use crate::access::{Direction, Extent, Extents, WriteAccess};
+use crate::access::{Access, Direction, Extent, Extents, Source};
 use crate::collectives::team::{Combine, Team};
 use crate::engine::facts::Facts;
 use crate::engine::facts::agreed::Agreed;
@@ -46,8 +46,8 @@ pub struct FirstPart<'a> {
     pub error: &'a mut Option<Error>,
 }
 
-/// The access of one rank in a call.
-pub struct OwnAccess<'a> {
+/// What one rank brings to a first agreement.
+pub struct OwnVote<'a> {
     /// This rank.
     pub rank: Rank,
     /// Number of this rank's host, and true if the rank is alone there; `None` if the ranks of all hosts share memory.
@@ -181,11 +181,11 @@ pub fn takes_small(votes: &VoteTerms, rules: Rules<'_>) -> bool {
 pub fn contribution<'d>(
     votes: &VoteTerms,
     rules: Rules<'_>,
-    own: OwnAccess<'_>,
-    data: Option<WriteAccess<'d>>,
+    own: OwnVote<'_>,
+    data: Option<Access<'d, Source<'d>>>,
 ) -> Contribution<'d> {
     let Rules { direction, in_memory, .. } = rules;
-    let OwnAccess { rank, host, extents, early, reuse, failed, form } = own;
+    let OwnVote { rank, host, extents, early, reuse, failed, form } = own;
     let tiling = Some(votes.tiling).filter(|_| direction == Direction::Write || !in_memory);
     let mut facts = Facts::from_access(extents, reuse, early, tiling);
     facts.calls = CallKinds::new((direction, form).into(), rank);

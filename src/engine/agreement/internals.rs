@@ -6,7 +6,7 @@ use tributary_base::wire::frame::{self, Encoder, LENGTH};
 use super::contribution::Contribution;
 use super::footprint::Footprint;
 use super::small::{SmallPiece, add_pieces};
-use crate::access::{BufferLayout, Direction, Extent, Extents, Source, WriteAccess};
+use crate::access::{Access, BufferLayout, Direction, Extent, Extents, Source};
 use crate::collectives::team::MAX_BODY;
 use crate::engine::facts::Facts;
 use crate::engine::facts::agreed::Agreed;
@@ -26,7 +26,7 @@ fn encoded(given: usize, encode: impl FnOnce(&mut Encoder<'_>)) -> Vec<u8> {
 pub fn contribution_to_write(rank: Rank, file: &Extents, data: Option<&[u8]>) -> Vec<u8> {
     let mut contribution = of_write(rank, file);
     if let Some(data) = data {
-        let access = WriteAccess { file, layout: &BufferLayout::Contiguous, source: Source::from(data) };
+        let access = Access { file, layout: &BufferLayout::Contiguous, memory: Source::from(data) };
         contribution.bring(rank, file, Some(access));
     }
     encoded(16 * file.count() as usize + data.map_or(0, <[u8]>::len), |out| contribution.encode(&[], out))

@@ -1,7 +1,7 @@
 //! Predicts the path of a planned write, by the rules that a real call follows.
 
 use super::contribution::Contribution;
-use super::first::{OwnAccess, contribution, decided, takes_small};
+use super::first::{OwnVote, contribution, decided, takes_small};
 use crate::access::{Direction, Extents};
 use crate::drivers::{Driver, Layout};
 use crate::engine::facts::calls::CallForm;
@@ -67,7 +67,7 @@ impl PredictedPath {
         let host = Some((node, self.topology.ranks_on(node) == 1)).filter(|_| !self.shares_memory);
         let (extents, early, reuse) = ((file, file), early.as_ref(), (AccessShift::No, 0));
         let (failed, form) = (false, CallForm::Blocking);
-        let access = OwnAccess { rank, host, extents, early, reuse, failed, form };
+        let access = OwnVote { rank, host, extents, early, reuse, failed, form };
         let own = contribution(&self.votes, rules, access, None);
         match &mut self.node {
             Some((same, all)) if *same == node => all.merge(&own),

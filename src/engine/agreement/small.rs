@@ -8,7 +8,7 @@ use std::cell::RefCell;
 use tributary_base::wire::frame::Encoder;
 use tributary_base::wire::{Output, Wire};
 
-use crate::access::{BufferLayout, Extent, Extents, Walk, WriteAccess};
+use crate::access::{Access, BufferLayout, Extent, Extents, Source, Walk};
 use crate::engine::policy::SMALL_OF_ONE;
 use crate::engine::storage::{Storage, StorageFailure, write_all};
 use crate::topology::Rank;
@@ -34,13 +34,13 @@ pub struct OwnData<'a> {
     /// The rank.
     pub rank: Rank,
     /// Its bytes.
-    pub access: WriteAccess<'a>,
+    pub access: Access<'a, Source<'a>>,
 }
 
 impl OwnData<'_> {
     /// Encodes the block of the rank; nothing if it has no bytes. Its length must not be above [`block_len`].
     pub fn encode(&self, out: &mut Encoder<'_>) {
-        let Self { rank, access: WriteAccess { file, layout, source } } = *self;
+        let Self { rank, access: Access { file, layout, memory: source } } = *self;
         if file.count() == 0 {
             return;
         }
@@ -56,7 +56,7 @@ impl OwnData<'_> {
 
     /// Adds the pieces of the rank, whose bytes are in its memory.
     fn add_pieces(&self, pieces: &mut Vec<SmallPiece>) {
-        let Self { rank, access: WriteAccess { file, layout, .. } } = *self;
+        let Self { rank, access: Access { file, layout, .. } } = *self;
         let mut add = |extent, at| pieces.push(SmallPiece { rank, number: pieces.len(), extent, body: OWN, at });
         match (file.count(), file.span(), layout) {
             (0, ..) => {}
@@ -118,7 +118,7 @@ pub fn write(
         }
         let bytes = |piece: &SmallPiece| match (&own, others.get(piece.body)) {
             (_, Some(body)) => piece.bytes(body),
-            (Some(own), None) => own.access.source.piece(piece.at as u64, piece.extent.len),
+            (Some(own), None) => own.access.memory.piece(piece.at as u64, piece.extent.len),
             (None, None) => &[],
         };
         write_pieces(storage, pieces, joined, bytes, written)
@@ -239,7 +239,7 @@ mod tests {
 
     fn block(rank: Rank, file: &Extents, data: &[u8]) -> Vec<u8> {
         let mut bytes = vec![0; 1 << 14];
-        let access = WriteAccess { file, layout: &BufferLayout::Contiguous, source: Source::from(data) };
+        let access = Access { file, layout: &BufferLayout::Contiguous, memory: Source::from(data) };
         frame::put(&mut bytes, |out| OwnData { rank, access }.encode(out));
         frame::get(&bytes).to_vec()
     }

@@ -10,26 +10,27 @@
 //!
 //! The public calls on a file are in [`file`](super).
 
-use crate::access::{BufferLayout, Direction, Extents, WriteAccess};
+use crate::access::{Access, BufferLayout, Direction, Extents, Memory, Sink};
 use crate::collectives::broadcast_error;
 use crate::collectives::team::Team;
 use crate::drivers::Mode;
 use crate::engine::agreement::contribution::Contribution;
 use crate::engine::agreement::fault::agreed_error;
 use crate::engine::agreement::finish::{CallOutcome, agree_on_outcome};
-use crate::engine::agreement::first::{FirstPart, OwnAccess, contribution, takes_small};
+use crate::engine::agreement::first::{FirstPart, OwnVote, contribution, takes_small};
 use crate::engine::agreement::footprint::{Footprint, Runs};
 use crate::engine::agreement::truly_disjoint;
 use crate::engine::facts::agreed::Agreed;
 use crate::engine::facts::calls::{CallFault, CallKind};
 use crate::engine::facts::reuse::AccessShift;
 use crate::engine::facts::{Amount, Facts};
+use crate::engine::file::transfer::NO_EXTENTS;
 use crate::engine::file::{File, FileState};
 use crate::engine::policy::path::Path;
 use crate::engine::policy::rules::Rules;
 use crate::engine::record::report::CallReport;
 use crate::engine::record::report::CallTotals;
-use crate::engine::staging::CallMemory;
+use crate::engine::staging::copy_to_device;
 use crate::engine::storage::window_queue::Outcome;
 use crate::engine::watchdog::CallStage;
 use crate::engine::ways::exchange::Exchange;
@@ -41,10 +42,11 @@ use crate::hints::Switch;
 pub struct CallAccess<'a> {
     /// The extents of the file, as the program passed them.
     pub asked: &'a Extents,
-    /// The extents of `asked`, sorted in ascending order if windows in shared memory are filled.
-    pub extents: &'a Extents,
-    /// The memory to write from or to read into.
-    pub memory: CallMemory<'a>,
+    /// What the rank moves, in host memory. The extents are those of `asked`, sorted in ascending order if windows in shared
+    /// memory are filled.
+    pub access: Access<'a>,
+    /// The device memory that gets the bytes of a read afterwards; `None` if the caller's memory is host memory.
+    pub device: Option<Access<'a, Sink<'a>>>,
     /// True if nobody else can be writing the file during the call, as far as this rank knows.
     pub is_sole: bool,
     /// Gets the number of this rank's bytes that the call moved, when the call is over.
@@ -81,22 +83,22 @@ impl File {
     /// The same on every rank: ranks are in different calls, or the error of the lowest rank that has one. Errors of
     /// the message transport.
     pub(super) async fn call(&mut self, call: &mut CallAccess<'_>, checked: Result<()>) -> Result<CallReport> {
-        self.observers.start(self.name(self.kind(call.memory.direction())));
+        self.observers.start(self.name(self.kind(call.access.direction())));
         let (team, mut own) = (self.setup.groups.team.clone(), None);
         let mut state = CallState::new(checked.err(), &mut own);
         if let Some(behind) = &self.handle.behind {
-            let name = self.name(self.kind(call.memory.direction()));
-            state.error = behind.begin_call(call.memory.direction(), name).or(state.error);
+            let name = self.name(self.kind(call.access.direction()));
+            state.error = behind.begin_call(call.access.direction(), name).or(state.error);
         }
         if self.setup.hosts_cache_apart {
-            let passed = Box::pin(self.see_other_hosts(call.memory.direction())).await?;
+            let passed = Box::pin(self.see_other_hosts(call.access.direction())).await?;
             state.error = passed.err().or(state.error);
         }
         self.run(&team, call, &mut state).await?;
         if state.agreed.failed.is_none() {
             self.calls.early.learn(&state.agreed);
         }
-        let outcome = self.finish(&team, call.memory.direction(), &mut state).await;
+        let outcome = self.finish(&team, call.access.direction(), &mut state).await;
         if let Some(behind) = &self.handle.behind {
             behind.end_call(&outcome);
         }
@@ -108,14 +110,14 @@ impl File {
     /// # Errors
     /// Errors of the message transport. Other errors are in `state`.
     async fn run(&mut self, team: &Team, call: &mut CallAccess<'_>, state: &mut CallState<'_>) -> Result<()> {
-        let direction = call.memory.direction();
+        let direction = call.access.direction();
 
         // A rank moves its bytes before the agreement if that is cheap, so that it does not wait.
         let mut early = None;
-        let wants_early = state.error.is_none() && self.wants_early(self.rules(team, direction), call.extents);
+        let wants_early = state.error.is_none() && self.wants_early(self.rules(team, direction), call.access.file);
         let is_safe = direction == Direction::Read || state.all_are_here || self.calls.early.are_allowed();
         if wants_early && is_safe {
-            let outcome = early.insert(self.move_directly(call.extents, &mut call.memory));
+            let outcome = early.insert(self.move_directly(call.access.with_file(call.access.file)));
             self.pass(call, outcome);
             self.observers.moved_early();
             state.error = outcome.error.take();
@@ -125,7 +127,7 @@ impl File {
             return Ok(());
         }
         if self.rules(team, direction).must_look(&state.agreed) {
-            state.agreed.disjoint = Some(truly_disjoint(&mut self.endpoint, call.extents).await?);
+            state.agreed.disjoint = Some(truly_disjoint(&mut self.endpoint, call.access.file).await?);
             state.agreed.redo(direction);
             self.rules(team, direction).decide(&mut state.agreed);
         }
@@ -140,28 +142,27 @@ impl File {
         }
         self.observers.move_bytes();
         let early = early.filter(|_| !state.agreed.redone);
-        let left = if early.is_some() { &Extents::empty() } else { call.extents };
+        let left = if early.is_some() { &NO_EXTENTS } else { call.access.file };
+        let access = call.access.with_file(left);
 
         let own = state.own.insert(CallTotals::new(direction));
-        match (state.agreed.decision.path, &mut call.memory) {
-            (Path::Nothing | Path::Independent | Path::Root | Path::Slots, _) => {}
-            (Path::Direct, memory) => own.outcome = self.move_directly(left, memory),
-            (Path::Hosts, memory) => self.run_on_host(memory.reborrow(), left, &state.agreed, own).await?,
-            (Path::Windows, memory) => {
+        match state.agreed.decision.path {
+            Path::Nothing | Path::Independent | Path::Root | Path::Slots => {}
+            Path::Direct => own.outcome = self.move_directly(access),
+            Path::Hosts => self.run_on_host(access, &state.agreed, own).await?,
+            Path::Windows => {
                 let (storage, rank) = (self.handle.storage(&self.setup), self.endpoint.rank());
                 let (setup, arena) = (&self.setup, self.setup.groups.arena(rank)?);
                 let (agreed, runs) = (&state.agreed, &*runs);
                 let behind = self.handle.behind.as_deref();
                 let windows = ThroughWindows { setup, team, arena, rank, storage, behind, agreed, runs };
-                state.all =
-                    windows.run(&mut self.endpoint, memory.reborrow(), left, &self.observers.clock, own).await?;
+                state.all = windows.run(&mut self.endpoint, access, &self.observers.clock, own).await?;
             }
-            (Path::Exchange, memory) => match self.setup.exchange.in_two(&self.calls.learned, &state.agreed, direction)
-            {
-                None => self.exchange(memory.reborrow(), left, (&state.agreed, false), own).await?,
+            Path::Exchange => match self.setup.exchange.in_two(&self.calls.learned, &state.agreed, direction) {
+                None => self.exchange(access, (&state.agreed, false), own).await?,
                 Some(parts) => {
                     let parts = parts.map(|left| Agreed { left, ..state.agreed });
-                    (state.all, state.has_learned) = self.exchange_in_two(team, memory, left, &parts, own).await?;
+                    (state.all, state.has_learned) = self.exchange_in_two(team, access, &parts, own).await?;
                 }
             },
         }
@@ -180,15 +181,14 @@ impl File {
     /// Errors of the message transport. Other errors are in `own`.
     async fn exchange(
         &mut self,
-        memory: CallMemory<'_>,
-        left: &Extents,
+        access: Access<'_>,
         (agreed, is_part): (&Agreed, bool),
         own: &mut CallTotals,
     ) -> Result<()> {
         let Self { endpoint, setup, handle, calls, observers } = self;
         let (plans, learned, returns_at_end) = (&mut calls.plans, &calls.learned, calls.returns_at_end);
         Exchange { endpoint, setup, handle, plans, learned, observers, returns_at_end, agreed, is_part, own }
-            .run(memory, left)
+            .run(access)
             .await
     }
 
@@ -201,12 +201,11 @@ impl File {
     async fn exchange_in_two(
         &mut self,
         team: &Team,
-        memory: &mut CallMemory<'_>,
-        left: &Extents,
+        mut access: Access<'_>,
         [first, rest]: &[Agreed; 2],
         own: &mut CallTotals,
     ) -> Result<(Option<CallOutcome>, bool)> {
-        self.exchange(memory.reborrow(), left, (first, true), own).await?;
+        self.exchange(access.with_file(access.file), (first, true), own).await?;
         self.observers.stage(CallStage::End);
         let outcome = CallOutcome::new(self.endpoint.rank(), own, &self.observers.clock);
         let outcome = agree_on_outcome(&mut self.endpoint, team, outcome, None).await?;
@@ -217,7 +216,7 @@ impl File {
         let before = self.calls.learned.changes;
         self.learn_times(first, own, &outcome);
         let mut later = CallTotals::new(own.direction);
-        self.exchange(memory.reborrow(), left, (rest, true), &mut later).await?;
+        self.exchange(access, (rest, true), &mut later).await?;
         own.add(later, outcome.rounds);
         Ok((None, self.calls.learned.changes != before))
     }
@@ -232,27 +231,19 @@ impl File {
 
     /// Moves the bytes of this host, of which no other host has any: the same call on a smaller team. The first rank of
     /// the host reports what its ranks have written together. Collective over the ranks of the host.
-    async fn run_on_host(
-        &mut self,
-        mut memory: CallMemory<'_>,
-        asked: &Extents,
-        agreed: &Agreed,
-        own: &mut CallTotals,
-    ) -> Result<()> {
+    async fn run_on_host(&mut self, access: Access<'_>, agreed: &Agreed, own: &mut CallTotals) -> Result<()> {
         let Some(host) = self.setup.groups.host().cloned() else {
-            own.outcome = self.move_directly(asked, &mut memory);
+            own.outcome = self.move_directly(access);
             return Ok(());
         };
+        let Access { file: asked, layout, memory } = access;
         let (ascending, checked) = match &memory {
-            CallMemory::Source(layout, _) => sorted(asked, layout),
-            CallMemory::Target(_) => (None, Ok(())),
+            Memory::Source(_) => sorted(asked, layout),
+            Memory::Sink(_) => (None, Ok(())),
         };
-        let mut extents = asked;
-        if let (Some((file, layout)), CallMemory::Source(_, source)) = (&ascending, &memory) {
-            (extents, memory) = (file, CallMemory::Source(layout, *source));
-        }
-        let (mut bytes, mut totals) = (0, None);
-        let mut call = CallAccess { asked, extents, memory, is_sole: agreed.is_sole, moved: &mut bytes };
+        let (file, layout) = ascending.as_ref().map_or((asked, layout), |(file, layout)| (file, layout));
+        let (access, mut bytes, mut totals) = (Access { file, layout, memory }, 0, None);
+        let mut call = CallAccess { asked, access, device: None, is_sole: agreed.is_sole, moved: &mut bytes };
         let mut here = CallState { all_are_here: true, ..CallState::new(checked.err(), &mut totals) };
         Box::pin(self.run(&Team::Host(host.clone()), &mut call, &mut here)).await?;
         let busy = here.all.as_ref().map(CallOutcome::io).unwrap_or_default();
@@ -278,7 +269,7 @@ impl File {
         (early, wants_early): (Option<&Outcome>, bool),
         state: &mut CallState<'_>,
     ) -> Result<Runs> {
-        let (rank, direction) = (self.endpoint.rank(), call.memory.direction());
+        let (rank, direction) = (self.endpoint.rank(), call.access.direction());
         let in_memory = team.is_host();
         let rules = Rules { in_memory, ..self.setup.rules(direction) };
         let takes_small = takes_small(&self.setup.votes, rules);
@@ -286,15 +277,16 @@ impl File {
         // The rank that decides writes small data, and finds the end of the file for a read.
         let uses_file = in_memory || rank == 0 && (takes_small || direction == Direction::Read);
         let storage = uses_file.then(|| self.handle.storage(&self.setup));
-        let rest = if early.is_some() { &Extents::empty() } else { call.extents };
-        let reuse = if in_memory { (AccessShift::No, 0) } else { self.again(rest, call.memory.layout()) };
-        let data = match &call.memory {
-            CallMemory::Source(layout, source) => Some(WriteAccess { file: call.extents, layout, source: *source }),
-            CallMemory::Target(_) => None,
+        let rest = if early.is_some() { &NO_EXTENTS } else { call.access.file };
+        let reuse = if in_memory { (AccessShift::No, 0) } else { self.again(rest, call.access.layout) };
+        let Access { file, layout, memory } = &call.access;
+        let data = match memory {
+            Memory::Source(source) => Some(Access { file, layout, memory: *source }),
+            Memory::Sink(_) => None,
         };
         let host = self.setup.groups.hosts.as_ref().map(|hosts| (hosts.host(), hosts.here().is_none()));
-        let (extents, failed, form) = ((call.asked, call.extents), state.error.is_some(), self.calls.form);
-        let access = OwnAccess { rank, host, extents, early, reuse, failed, form };
+        let (extents, failed, form) = ((call.asked, call.access.file), state.error.is_some(), self.calls.form);
+        let access = OwnVote { rank, host, extents, early, reuse, failed, form };
         let contribution = contribution(&self.setup.votes, rules, access, data);
         let (setup, error) = (&self.setup, &mut state.error);
         let mut own = FirstPart { setup, rank, direction, contribution, arena, storage, error };
@@ -437,22 +429,20 @@ impl File {
         }
     }
 
-    /// Writes or reads extents directly, without other ranks. Local.
-    fn move_directly(&mut self, extents: &Extents, memory: &mut CallMemory<'_>) -> Outcome {
+    /// Writes or reads directly, without other ranks. Local.
+    fn move_directly(&mut self, Access { file, layout, memory }: Access<'_>) -> Outcome {
         match memory {
-            CallMemory::Source(layout, source) => {
-                self.handle.write_directly(&self.setup, WriteAccess { file: extents, layout, source: *source })
-            }
-            CallMemory::Target(target) => self.handle.read_directly(&self.setup, extents, target.memory()),
+            Memory::Source(memory) => self.handle.write_directly(&self.setup, Access { file, layout, memory }),
+            Memory::Sink(memory) => self.handle.read_directly(&self.setup, Access { file, layout, memory }),
         }
     }
 
     /// Passes on the bytes that this rank has moved: what was written to other hosts, if they cache independently; what
     /// was read to device memory, if the program's buffer is there. Local.
     fn pass(&self, call: &mut CallAccess<'_>, outcome: &mut Outcome) {
-        if let CallMemory::Target(target) = &mut call.memory {
-            target.copy_to_device((self.endpoint.rank(), &self.setup.path), call.asked, outcome);
+        if let (Some(device), Memory::Sink(staged)) = (&mut call.device, &mut call.access.memory) {
+            copy_to_device((self.endpoint.rank(), &self.setup.path), staged, device, outcome);
         }
-        self.handle.pass_outcome_on(&self.setup, call.memory.direction(), outcome);
+        self.handle.pass_outcome_on(&self.setup, call.access.direction(), outcome);
     }
 }

@@ -4,14 +4,14 @@
 use std::pin::pin;
 use std::time::Instant;
 
-use crate::access::{BufferLayout, Direction, Extents, Sink, Source};
+use crate::access::{Access, BufferLayout, Direction, Extents, Memory, Sink, Source};
 use crate::device;
 use crate::drivers::Mode;
 use crate::engine::file::call::CallAccess;
 use crate::engine::file::{File, Operation};
 use crate::engine::plan;
 use crate::engine::record::report::CallReport;
-use crate::engine::staging::{CallMemory, ReadTarget, stage_read, stage_write};
+use crate::engine::staging::{copy_to_device, stage_read, stage_write};
 use crate::engine::storage::window_queue::Outcome;
 use crate::engine::ways::windows::sorted;
 use crate::error::{Error, FileOperation, Result};
@@ -28,49 +28,41 @@ pub struct ReadReport {
 /// What one rank asks of a collective write or read: its access, or an error instead. With an error, the rank takes part
 /// without data, and the call fails on all ranks.
 pub struct Asked<'a> {
-    extents: &'a Extents,
-    layout: &'a BufferLayout,
-    memory: AskedMemory<'a>,
+    access: Access<'a>,
     /// The error that the rank has instead of an access.
     refused: Option<Error>,
     is_polled_to_end: bool,
     moved: u64,
 }
 
-/// The caller's memory, which also says whether the call writes or reads.
-enum AskedMemory<'a> {
-    Source(Source<'a>),
-    Sink(Sink<'a>),
-}
-
-/// The access of a rank that has an error.
-static NO_EXTENTS: Extents = Extents::empty();
+/// The extents of a rank that has nothing to move.
+pub(super) static NO_EXTENTS: Extents = Extents::empty();
 
 impl<'a> Asked<'a> {
     /// Asks to write the bytes of `source` that `layout` lists to `extents` of the file.
     #[inline]
     pub fn write(extents: &'a Extents, layout: &'a BufferLayout, source: Source<'a>) -> Self {
-        Self::new(extents, layout, AskedMemory::Source(source), None)
+        Self::new(Access { file: extents, layout, memory: Memory::Source(source) }, None)
     }
 
     /// Asks to read `extents` of the file to the places in `sink` that `layout` lists.
     #[inline]
     pub fn read(extents: &'a Extents, layout: &'a BufferLayout, sink: Sink<'a>) -> Self {
-        Self::new(extents, layout, AskedMemory::Sink(sink), None)
+        Self::new(Access { file: extents, layout, memory: Memory::Sink(sink) }, None)
     }
 
     /// Takes part with an error instead of an access.
     pub fn refusal(direction: Direction, error: Error) -> Self {
         let memory = match direction {
-            Direction::Write => AskedMemory::Source(Source::from(&[])),
-            Direction::Read => AskedMemory::Sink(Sink::from(&mut [])),
+            Direction::Write => Memory::Source(Source::from(&[])),
+            Direction::Read => Memory::Sink(Sink::from(&mut [])),
         };
-        Self::new(&NO_EXTENTS, &BufferLayout::Contiguous, memory, Some(error))
+        Self::new(Access { file: &NO_EXTENTS, layout: &BufferLayout::Contiguous, memory }, Some(error))
     }
 
     #[inline(always)]
-    fn new(extents: &'a Extents, layout: &'a BufferLayout, memory: AskedMemory<'a>, refused: Option<Error>) -> Self {
-        Self { extents, layout, memory, refused, is_polled_to_end: false, moved: 0 }
+    fn new(access: Access<'a>, refused: Option<Error>) -> Self {
+        Self { access, refused, is_polled_to_end: false, moved: 0 }
     }
 
     /// Lets a write send and write the caller's memory without a copy.
@@ -85,19 +77,16 @@ impl<'a> Asked<'a> {
     /// Returns the direction of the call.
     #[inline]
     pub fn direction(&self) -> Direction {
-        match self.memory {
-            AskedMemory::Source(_) => Direction::Write,
-            AskedMemory::Sink(_) => Direction::Read,
-        }
+        self.access.direction()
     }
 
     /// Returns, after the call, the number of this rank's bytes that were written, or that were read before the end of the
     /// file.
     #[inline]
     pub fn moved(&self) -> u64 {
-        match self.memory {
-            AskedMemory::Source(_) => self.extents.bytes(),
-            AskedMemory::Sink(_) => self.moved,
+        match self.direction() {
+            Direction::Write => self.access.file.bytes(),
+            Direction::Read => self.moved,
         }
     }
 }
@@ -151,7 +140,7 @@ impl File {
 
     fn end_transfer(&mut self, asked: &Asked<'_>, started: Option<Instant>, outcome: &Result<CallReport>) {
         self.end(outcome);
-        self.observers.record(asked.direction(), (asked.extents, asked.layout), started, outcome.as_ref());
+        self.observers.record(asked.direction(), (asked.access.file, asked.access.layout), started, outcome.as_ref());
     }
 
     /// Checks what is asked, and runs the call: the body of every collective write and read.
@@ -159,47 +148,58 @@ impl File {
         self.calls.returns_at_end = asked.is_polled_to_end && asked.direction() == Direction::Write;
         let mut staged = Vec::new();
         let checked = self.check(asked, &mut staged);
-        let (extents, is_sole) = (asked.extents, self.is_sole_writer());
-        let layout = if staged.is_empty() { asked.layout } else { &BufferLayout::Contiguous };
-        let (ascending, checked) = match checked {
-            // Windows in shared memory are filled in ascending order.
-            Ok(()) if self.setup.shares_memory && asked.direction() == Direction::Write => sorted(extents, layout),
-            checked => (None, checked),
+        let (is_sole, moved) = (self.is_sole_writer(), &mut asked.moved);
+        let Access { file: extents, mut layout, ref mut memory } = asked.access;
+        let (mut file, mut device) = (extents, None);
+        let mut memory = match memory {
+            Memory::Source(source) => Memory::Source(*source),
+            Memory::Sink(sink) => Memory::Sink(sink.reborrow()),
         };
-        let (sorted, layout) = ascending.as_ref().map_or((extents, layout), |(extents, layout)| (extents, layout));
-        let memory = match &mut asked.memory {
-            AskedMemory::Source(source) if staged.is_empty() => CallMemory::Source(layout, *source),
-            AskedMemory::Source(_) => CallMemory::Source(layout, Source::from(&staged[..])),
-            AskedMemory::Sink(sink) => {
-                CallMemory::Target(ReadTarget::new(asked.layout, sink.reborrow(), &mut staged[..]))
+        if !staged.is_empty() {
+            let host = match &memory {
+                Memory::Source(_) => Memory::Source(Source::from(&staged[..])),
+                Memory::Sink(_) => Memory::Sink(Sink::from(&mut staged[..])),
+            };
+            if let Memory::Sink(sink) = std::mem::replace(&mut memory, host) {
+                device = Some(Access { file, layout, memory: sink });
             }
+            layout = &BufferLayout::Contiguous;
+        }
+        let (ascending, checked) = match (&memory, checked) {
+            // Windows in shared memory are filled in ascending order.
+            (Memory::Source(_), Ok(())) if self.setup.shares_memory => sorted(file, layout),
+            (_, checked) => (None, checked),
         };
-        let moved = &mut asked.moved;
-        self.call(&mut CallAccess { asked: extents, extents: sorted, memory, is_sole, moved }, checked).await
+        if let Some((extents, places)) = &ascending {
+            (file, layout) = (extents, places);
+        }
+        let access = Access { file, layout, memory };
+        self.call(&mut CallAccess { asked: extents, access, device, is_sole, moved }, checked).await
     }
 
     /// Returns the error of what this rank asks. Copies device memory to `staged`.
     #[inline]
     fn check(&self, asked: &mut Asked<'_>, staged: &mut Vec<u8>) -> Result<()> {
-        let span = match &asked.memory {
+        let Access { file, layout, memory } = &asked.access;
+        let span = match memory {
             _ if asked.refused.is_some() => return asked.refused.take().map_or(Ok(()), Err),
-            AskedMemory::Source(_) if self.setup.mode == Mode::Read => {
+            Memory::Source(_) if self.setup.mode == Mode::Read => {
                 return Err(Error::state("the file was opened for reading only; open it with Mode::Update to write"));
             }
-            AskedMemory::Source(source) => source.span(),
-            AskedMemory::Sink(sink) => sink.span(),
+            Memory::Source(source) => source.span(),
+            Memory::Sink(sink) => sink.span(),
         };
-        let checked = plan::check_access(asked.extents, asked.layout, span);
-        if checked.is_ok() && device::may_be() { self.stage(asked, staged) } else { checked }
+        let checked = plan::check_access(file, layout, span);
+        if checked.is_ok() && device::may_be() { self.stage(&asked.access, staged) } else { checked }
     }
 
     /// Makes `staged` the host memory of the call instead of device memory, if the caller's memory is there.
     #[cold]
-    fn stage(&self, asked: &Asked<'_>, staged: &mut Vec<u8>) -> Result<()> {
-        let (rank, layout, len) = (self.endpoint.rank(), asked.layout, asked.extents.bytes());
-        match &asked.memory {
-            AskedMemory::Source(source) => stage_write((rank, &self.setup.path), layout, len, *source, staged),
-            AskedMemory::Sink(sink) => stage_read(rank, layout, len, sink, staged),
+    fn stage(&self, Access { file, layout, memory }: &Access<'_>, staged: &mut Vec<u8>) -> Result<()> {
+        let (rank, len) = (self.endpoint.rank(), file.bytes());
+        match memory {
+            Memory::Source(source) => stage_write((rank, &self.setup.path), layout, len, *source, staged),
+            Memory::Sink(sink) => stage_read(rank, layout, len, sink, staged),
         }
     }
 
@@ -228,7 +228,7 @@ impl File {
     ///
     /// # Errors
     /// The errors of [`File::read_at`].
-    pub(super) fn read_alone(&mut self, offset: u64, sink: Sink<'_>) -> Result<u64> {
+    pub(super) fn read_alone(&mut self, offset: u64, mut sink: Sink<'_>) -> Result<u64> {
         self.usable()?;
         let len = sink.span() as u64;
         let file = Extents::contiguous(offset, len)?;
@@ -239,10 +239,13 @@ impl File {
         if device::may_be() {
             stage_read(self.endpoint.rank(), &BufferLayout::Contiguous, len, &sink, &mut staged)?;
         }
-        let mut target = ReadTarget::new(&BufferLayout::Contiguous, sink, &mut staged);
-        let bytes = self.handle.read_bytes(&self.setup, target.memory().sink.piece(0, len), offset)?;
-        let mut outcome = Outcome { bytes, ..Outcome::default() };
-        target.copy_to_device((self.endpoint.rank(), &self.setup.path), &file, &mut outcome);
+        if staged.is_empty() {
+            return self.handle.read_bytes(&self.setup, sink.piece(0, len), offset);
+        }
+        let bytes = self.handle.read_bytes(&self.setup, &mut staged, offset)?;
+        let (mut outcome, layout) = (Outcome { bytes, ..Outcome::default() }, &BufferLayout::Contiguous);
+        let (place, mut to) = ((self.endpoint.rank(), &*self.setup.path), Access { file: &file, layout, memory: sink });
+        copy_to_device(place, &mut Sink::from(&mut staged[..]), &mut to, &mut outcome);
         outcome.error.map_or(Ok(outcome.bytes), Err)
     }
 }

@@ -1,7 +1,7 @@
 //! The direct path of a write: every rank writes its own extents, large pieces from the caller's memory, small ones
 //! packed.
 
-use crate::access::{BufferLayout, Piece, Source, Walk, WriteAccess};
+use crate::access::{Access, BufferLayout, Piece, Source, Walk};
 use crate::engine::policy::{PACKED_FOR_CALL, WHOLE_PIECE};
 use crate::engine::storage::copy::copy;
 use crate::engine::storage::scratch;
@@ -14,7 +14,7 @@ use crate::world::clock;
 /// Writes an access directly, in the order of its extents. Local.
 pub fn write(
     storage: &dyn Storage,
-    WriteAccess { file, layout, source }: WriteAccess<'_>,
+    Access { file, layout, memory: source }: Access<'_, Source<'_>>,
     rank: Rank,
     path: &std::path::Path,
 ) -> Outcome {

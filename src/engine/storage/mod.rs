@@ -18,7 +18,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::access::{BufferLayout, Extents, Sink, Source, WriteAccess};
+use crate::access::{Access, BufferLayout, Extents, Sink, Source};
 use crate::engine::policy::LARGE_OF_FEW;
 use crate::engine::storage::window_queue::PieceOfWindow;
 use crate::error::{Error, FileOperation};
@@ -162,7 +162,7 @@ pub fn write_alone(
     source: Source<'_>,
     (rank, path): (Rank, &Path),
 ) -> Result<u64, Error> {
-    let outcome = direct::write(storage, WriteAccess { file, layout, source }, rank, path);
+    let outcome = direct::write(storage, Access { file, layout, memory: source }, rank, path);
     outcome.error.map_or(Ok(outcome.bytes), Err)
 }
 

@@ -8,7 +8,10 @@ per_thread! {
     static SCRATCH: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Calls `work` with this thread's memory, whose contents are undefined. Calls must not be nested.
+/// Calls `work` with this thread's memory, whose contents are undefined.
 pub fn with<T>(work: impl FnOnce(&mut Vec<u8>) -> T) -> T {
-    SCRATCH.with_borrow_mut(work)
+    let mut scratch = SCRATCH.take();
+    let done = work(&mut scratch);
+    SCRATCH.set(scratch);
+    done
 }

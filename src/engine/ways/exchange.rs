@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use crate::access::{BufferLayout, Direction, Extent, Extents, WriteAccess};
+use crate::access::{Access, BufferLayout, Direction, Extent, Extents, Memory, Sink, Source};
 use crate::drivers::Storage;
 use crate::engine::data::reading::Reading;
 use crate::engine::data::writing::Writing;
@@ -18,7 +18,6 @@ use crate::engine::policy::learned::Learned;
 use crate::engine::record::report::CallTotals;
 use crate::engine::record::report::Lap;
 use crate::engine::setup::Setup;
-use crate::engine::staging::{CallMemory, ReadMemory};
 use crate::engine::storage::window_queue::WindowQueue;
 use crate::engine::watchdog::CallStage;
 use crate::error::Result;
@@ -54,14 +53,14 @@ impl Exchange<'_> {
     ///
     /// # Errors
     /// Errors of the message transport.
-    pub async fn run(&mut self, memory: CallMemory<'_>, left: &Extents) -> Result<()> {
+    pub async fn run(&mut self, Access { file, layout, memory }: Access<'_>) -> Result<()> {
         match memory {
-            CallMemory::Source(layout, source) => self.write(WriteAccess { file: left, layout, source }).await,
-            CallMemory::Target(mut target) => self.read(left, target.memory()).await,
+            Memory::Source(memory) => self.write(Access { file, layout, memory }).await,
+            Memory::Sink(memory) => self.read(Access { file, layout, memory }).await,
         }
     }
 
-    async fn write(&mut self, WriteAccess { file, layout, source }: WriteAccess<'_>) -> Result<()> {
+    async fn write(&mut self, Access { file, layout, memory: source }: Access<'_, Source<'_>>) -> Result<()> {
         self.observers.stage(CallStage::Metadata);
         let plan = self.plan(Direction::Write, file, layout).await?;
         let told = self.announce_writes(&plan);
@@ -83,7 +82,8 @@ impl Exchange<'_> {
         ran
     }
 
-    async fn read(&mut self, extents: &Extents, ReadMemory { layout, mut sink }: ReadMemory<'_>) -> Result<()> {
+    async fn read(&mut self, access: Access<'_, Sink<'_>>) -> Result<()> {
+        let Access { file: extents, layout, memory: mut sink } = access;
         self.observers.stage(CallStage::Metadata);
         let plan = self.plan(Direction::Read, extents, layout).await?;
         let duplicate_reads = duplicate_reads(extents, layout, self.agreed.left.end);

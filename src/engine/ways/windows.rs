@@ -3,7 +3,7 @@
 use std::cell::OnceCell;
 use std::sync::Arc;
 
-use crate::access::{BufferLayout, Extent, Extents, Walk, WriteAccess};
+use crate::access::{Access, BufferLayout, Extent, Extents, Memory, Sink, Source, Walk};
 use crate::collectives::team::Team;
 use crate::engine::agreement::finish::{CallOutcome, agree_on_outcome};
 use crate::engine::facts::agreed::Agreed;
@@ -15,7 +15,6 @@ use crate::engine::setup::Setup;
 use crate::engine::shared::window_reader::WindowReader;
 use crate::engine::shared::window_writer::{DataKnown, WindowWriter};
 use crate::engine::shared::{Arena, ordered, placing};
-use crate::engine::staging::{CallMemory, ReadMemory};
 use crate::engine::storage::Storage;
 use crate::engine::storage::behind::Behind;
 use crate::error::Result;
@@ -52,17 +51,16 @@ impl ThroughWindows<'_> {
     pub async fn run(
         &self,
         endpoint: &mut Endpoint,
-        memory: CallMemory<'_>,
-        left: &Extents,
+        Access { file, layout, memory }: Access<'_>,
         clock: &Clock,
         own: &mut CallTotals,
     ) -> Result<Option<CallOutcome>> {
         match memory {
-            CallMemory::Source(layout, source) => {
-                let access = WriteAccess { file: left, layout, source };
+            Memory::Source(memory) => {
+                let access = Access { file, layout, memory };
                 self.write(endpoint, access, clock, own).await.map(Some)
             }
-            CallMemory::Target(mut target) => self.read(endpoint, left, target.memory(), own).await.map(|()| None),
+            Memory::Sink(memory) => self.read(endpoint, Access { file, layout, memory }, own).await.map(|()| None),
         }
     }
 
@@ -74,7 +72,7 @@ impl ThroughWindows<'_> {
     async fn write(
         &self,
         endpoint: &mut Endpoint,
-        WriteAccess { file, layout, source }: WriteAccess<'_>,
+        Access { file, layout, memory: source }: Access<'_, Source<'_>>,
         clock: &Clock,
         done: &mut CallTotals,
     ) -> Result<CallOutcome> {
@@ -124,8 +122,7 @@ impl ThroughWindows<'_> {
     async fn read(
         &self,
         endpoint: &mut Endpoint,
-        extents: &Extents,
-        ReadMemory { layout, sink }: ReadMemory<'_>,
+        Access { file: extents, layout, memory: sink }: Access<'_, Sink<'_>>,
         done: &mut CallTotals,
     ) -> Result<()> {
         let (begin, left) = (clock::now(), &self.agreed.left);
