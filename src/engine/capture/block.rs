@@ -139,7 +139,7 @@ pub fn decode_all(block: &Bytes) -> Result<(Vec<Call>, Option<RankTimeline>)> {
         let (tag, mut body) = next_record(&mut rest).ok_or_else(|| damaged("a record is cut"))?;
         match tag {
             LIST => lists.push(Extents::read(&mut body)?),
-            CALL => calls.push(call(&body, &lists, &mut last_start).map_err(|what| damaged(what))?),
+            CALL => calls.push(call(&body, &lists, &mut last_start).map_err(damaged)?),
             TIMELINE => {
                 timeline = Some(timeline_of(&body).ok_or_else(|| damaged("a timeline that cannot be decoded"))?);
             }
