@@ -39,3 +39,4 @@ mod report;
 mod site;
 mod stripes;
 mod typemap;
+mod wrong;
