@@ -74,7 +74,24 @@ const SEAMS: &[Seam] = &[
     ("src/world/process.rs", &["thread_local!"]),
     (
         "src/engine/storage/calls.rs",
-        &[".write_at(", ".write_parts_at(", ".read_at(", ".next_data(", ".control()", "files.open(", ".sync()"],
+        &[
+            ".write_at(",
+            ".write_parts_at(",
+            ".read_at(",
+            ".next_data(",
+            "files.open(",
+            ".sync()",
+            "control().settle",
+            "control().see_other_hosts",
+            "control().end",
+            "control().hold",
+            "control().is_held",
+            "control().lock_range",
+            "control().at_once",
+            "control().writes_later",
+            "control().identity",
+            "control().open_direct",
+        ],
     ),
 ];
 

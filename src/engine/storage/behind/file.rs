@@ -21,14 +21,9 @@ impl BehindFile {
     pub fn new(behind: Arc<Behind>, file: Arc<dyn Storage>) -> Self {
         Self { behind, file }
     }
-}
 
-impl Storage for BehindFile {
-    fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<usize> {
-        self.write_parts_at(&[IoSlice::new(bytes)], offset)
-    }
-
-    fn write_parts_at(&self, parts: &[IoSlice<'_>], offset: u64) -> io::Result<usize> {
+    /// Keeps bytes for later, or writes them. Returns the number of bytes that it has taken.
+    fn write_or_leave(&self, parts: &[IoSlice<'_>], offset: u64) -> io::Result<usize> {
         let all: usize = parts.iter().map(|part| part.len()).sum();
         let range = offset..offset.saturating_add(all as u64);
         self.behind.wait_for_others(&range, true)?;
@@ -41,6 +36,16 @@ impl Storage for BehindFile {
         };
         self.behind.note_own(offset..offset + written as u64);
         Ok(written)
+    }
+}
+
+impl Storage for BehindFile {
+    fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<usize> {
+        self.write_or_leave(&[IoSlice::new(bytes)], offset)
+    }
+
+    fn write_parts_at(&self, parts: &[IoSlice<'_>], offset: u64) -> io::Result<usize> {
+        self.write_or_leave(parts, offset)
     }
 
     /// Reads from memory what this rank has left behind there, and all else from the file.
