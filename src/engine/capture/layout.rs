@@ -51,7 +51,7 @@ pub struct Header {
     pub aggregators: Vec<usize>,
     /// Value of every hint in force, by key.
     pub hints: BTreeMap<String, String>,
-    /// The hints that the user gave, if rank 0 has called [`crate::File::describe_hints`].
+    /// The hints that the user gave, if rank 0 has called `binding::describe_hints`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asked: Option<Asked>,
 }

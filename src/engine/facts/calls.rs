@@ -66,7 +66,7 @@ impl CallKind {
 }
 
 /// The form of a collective write or read. Calls of different forms do not match, as in MPI (MPI 4.1, sections 6.12 and
-/// 14.4.5), if the caller names the form ([`File::call_as`](crate::File::call_as)).
+/// 14.4.5), if the caller names the form (`binding::call_as`).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum CallForm {
     /// The call is complete when it returns; or the caller does not name the form.
