@@ -1,5 +1,5 @@
-/* Reads into the ints 1 and 3 of every 4 of memory. The memory type has its lower bound at int 1. A lower bound moves no data (MPI 4.1, 5.1.7),
- * so the call changes 8 ints of the buffer, and none past its end.   memory_bound FILE */
+/* Reads into the ints 1 and 3 of every 4 of memory. The memory type has its lower bound at int 1. A lower bound moves no data (MPI 4.1,
+ * 5.1.7), so the call changes 8 ints of the buffer, and none past its end.   memory_bound FILE */
 #include <mpi.h>
 #include <stdio.h>
 

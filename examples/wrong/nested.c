@@ -1,5 +1,5 @@
-/* Writes by a nested view: a struct of three lists of subarrays, each the middle int of three. The last list is empty, which a program has where
- * one of several variables has no elements. A block of length 0 adds nothing to a type (MPI 4.1, 5.1.2).   nested FILE */
+/* Writes by a nested view: a struct of three lists of subarrays, each the middle int of three. The last list is empty, which a program has
+ * where one of several variables has no elements. A block of length 0 adds nothing to a type (MPI 4.1, 5.1.2).   nested FILE */
 #include <mpi.h>
 #include <stdio.h>
 

@@ -25,8 +25,8 @@ const HINTS: [&str; 4] = [
     "trib_write_behind=4M",
 ];
 
-/// Returns true if the fault is not in calls that the library runs: Open MPI refuses the view of `repeated.c` before it calls a component, and
-/// the module `mpi_f08` of MPICH 4.0 counts the indices of `testsome.f90` from 0.
+/// Returns true if the fault is not in calls that the library runs: Open MPI refuses the view of `repeated.c` before it calls a component,
+/// and the module `mpi_f08` of MPICH 4.0 counts the indices of `testsome.f90` from 0.
 fn is_left_to_mpi(source: &str) -> bool {
     source == if ours() == Family::OpenMpi { "repeated.c" } else { "testsome.f90" }
 }
