@@ -187,8 +187,7 @@ impl Construction {
         let of_root = Run { gatherer: root, first: pair.other.start, end: pair.other.end, bytes: 0 };
         let received = self.neighbour_runs.first().copied();
         let other = if pair.other.contains(&root) { Some(of_root) } else { received };
-        let missing =
-            || Error::internal(rank, format!("level {}: the neighbour's run is missing", self.level));
+        let missing = || Error::internal(rank, format!("level {}: the neighbour's run is missing", self.level));
         let other = other.ok_or_else(missing)?;
         let is_left = pair.own.start < pair.other.start;
         let (left, right) = if is_left { (own, other) } else { (other, own) };
