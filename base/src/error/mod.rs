@@ -118,7 +118,7 @@ pub enum Error {
         at: usize,
         /// Description of the damage.
         what: String,
-        /// Whether the ranks have agreed on the error.
+        /// True if the ranks have agreed on the error.
         agreed: Agreed,
     },
     /// A rank cannot allocate the memory for its part of a call; all ranks return this.
@@ -147,7 +147,7 @@ pub enum Error {
     Fabric {
         /// Description of the failure.
         what: String,
-        /// Whether the ranks have agreed on the error.
+        /// True if the ranks have agreed on the error.
         agreed: Agreed,
     },
     /// An invariant of Tributary itself does not hold. Please report it.
@@ -157,7 +157,7 @@ pub enum Error {
         rank: Rank,
         /// Description of the invariant that does not hold.
         what: String,
-        /// Whether the ranks have agreed on the error.
+        /// True if the ranks have agreed on the error.
         agreed: Agreed,
     },
 }
