@@ -100,22 +100,28 @@ static int is_due_mpi(const char *name, void *caller)
 
 #define CALLER __builtin_return_address(0)
 
-/* Both names of an MPI function: Tributary may call either. */
-#define MPI(name, parameters, arguments)                                  \
-    int MPI_##name parameters                                             \
-    {                                                                     \
-        static int(*next) parameters;                                     \
-        if (!next)                                                        \
-            next = (int(*) parameters)dlsym(RTLD_NEXT, "PMPI_" #name);    \
-        return is_due_mpi(#name, CALLER) ? MPI_ERR_OTHER : next arguments;    \
-    }                                                                     \
-    int PMPI_##name parameters                                            \
-    {                                                                     \
-        static int(*next) parameters;                                     \
-        if (!next)                                                        \
-            next = (int(*) parameters)dlsym(RTLD_NEXT, "PMPI_" #name);    \
-        return is_due_mpi(#name, CALLER) ? MPI_ERR_OTHER : next arguments;    \
+/* Both names of an MPI function: Tributary may call either. `result` is what they return if `due` is set. */
+#define MPI_AS(name, parameters, result)                              \
+    int MPI_##name parameters                                         \
+    {                                                                 \
+        static int(*next) parameters;                                 \
+        if (!next)                                                    \
+            next = (int(*) parameters)dlsym(RTLD_NEXT, "PMPI_" #name); \
+        int due = is_due_mpi(#name, CALLER);                          \
+        return result;                                                \
+    }                                                                 \
+    int PMPI_##name parameters                                        \
+    {                                                                 \
+        static int(*next) parameters;                                 \
+        if (!next)                                                    \
+            next = (int(*) parameters)dlsym(RTLD_NEXT, "PMPI_" #name); \
+        int due = is_due_mpi(#name, CALLER);                          \
+        return result;                                                \
     }
+
+#define MPI(name, parameters, arguments) MPI_AS(name, parameters, due ? MPI_ERR_OTHER : next arguments)
+/* A collective function fails after its ranks have met: inside it the others would wait for ever, whatever Tributary does. */
+#define COLLECTIVE(name, parameters, arguments) MPI_AS(name, parameters, next arguments || due ? MPI_ERR_OTHER : MPI_SUCCESS)
 
 MPI(Isend, (const void *at, int n, MPI_Datatype type, int to, int tag, MPI_Comm comm, MPI_Request *request),
     (at, n, type, to, tag, comm, request))
@@ -128,8 +134,8 @@ MPI(Test, (MPI_Request * request, int *flag, MPI_Status *status), (request, flag
 MPI(Wait, (MPI_Request * request, MPI_Status *status), (request, status))
 MPI(Iprobe, (int from, int tag, MPI_Comm comm, int *found, MPI_Status *status), (from, tag, comm, found, status))
 MPI(Get_count, (const MPI_Status *status, MPI_Datatype type, int *n), (status, type, n))
-MPI(Comm_dup, (MPI_Comm comm, MPI_Comm *made), (comm, made))
-MPI(Comm_idup, (MPI_Comm comm, MPI_Comm *made, MPI_Request *request), (comm, made, request))
+COLLECTIVE(Comm_dup, (MPI_Comm comm, MPI_Comm *made), (comm, made))
+COLLECTIVE(Comm_idup, (MPI_Comm comm, MPI_Comm *made, MPI_Request *request), (comm, made, request))
 MPI(Comm_rank, (MPI_Comm comm, int *to), (comm, to))
 MPI(Comm_size, (MPI_Comm comm, int *to), (comm, to))
 MPI(Comm_compare, (MPI_Comm a, MPI_Comm b, int *how), (a, b, how))
