@@ -62,16 +62,16 @@ impl Shared {
         // Most calls have the same name as the call before.
         if self.named().load(Ordering::Relaxed) != call.as_ptr().addr() {
             self.named().store(call.as_ptr().addr(), Ordering::Relaxed);
-            put(call, &self.rank_state(self.place()).name);
+            put(call, &self.own_state().name);
         }
-        self.rank_state(self.place()).state.store(state as u32, Ordering::Relaxed);
+        self.own_state().state.store(state as u32, Ordering::Relaxed);
     }
 
     /// Shows the other ranks that the last call of this rank has ended. One thread at a time.
     #[inline]
     pub fn leave_call(&self, failed: bool) {
         let state = if failed { ShownState::Failed } else { ShownState::Left };
-        self.rank_state(self.place()).state.store(state as u32, Ordering::Relaxed);
+        self.own_state().state.store(state as u32, Ordering::Relaxed);
     }
 
     /// Returns the last call of each rank, in rank order. Any thread may call it.

@@ -47,6 +47,15 @@ shareable! {
     }
 }
 
+impl Head {
+    /// Releases the ranks that wait for the decision.
+    #[inline]
+    fn release(&self) {
+        self.arrived.ranks.store(0, Ordering::Release);
+        self.generation.signal().advance();
+    }
+}
+
 shareable! {
     struct Arrived {
         /// Number of ranks that have arrived at the agreement.
@@ -83,6 +92,8 @@ pub struct Shared {
     memory: SharedMemory,
     /// Offset of the area for users of the memory, in bytes.
     area: usize,
+    /// Offset of the control words that only this rank writes, in bytes.
+    own_state: usize,
     /// Number of agreements at which this rank has arrived.
     met: AtomicU32,
     /// Number of finished agreements over several hosts; counted on the lowest rank only.
@@ -146,7 +157,8 @@ impl Shared {
     pub(super) fn new(rank: Rank, (ranks, is_whole): (Vec<Rank>, bool), memory: SharedMemory, spins: bool) -> Self {
         let (place, area) = (ranks.partition_point(|&other| other < rank), head(ranks.len()));
         let (met, over_hosts, named) = Default::default();
-        Self { place, ranks, is_whole, area, memory, met, over_hosts, spins, has_threads: false, named }
+        let own_state = state_at(ranks.len(), place);
+        Self { place, ranks, is_whole, area, own_state, memory, met, over_hosts, spins, has_threads: false, named }
     }
 
     /// Sets whether several of the ranks are threads of one process.
@@ -215,13 +227,18 @@ impl Shared {
 
     /// Publishes that this rank has arrived at agreement number `met`.
     fn come_to(&self, met: u32) {
-        self.rank_state(self.place).met.store(met.wrapping_add(1), Ordering::Relaxed);
+        self.own_state().met.store(met.wrapping_add(1), Ordering::Relaxed);
     }
 
     /// Returns the control words that only the rank with this place writes.
-    #[inline]
     pub(super) fn rank_state(&self, place: usize) -> &RankState {
-        self.memory.get::<Line<RankState>>(SLOTS + 2 * self.ranks.len() * SLOT + place * LINE)
+        self.memory.get::<Line<RankState>>(state_at(self.ranks.len(), place))
+    }
+
+    /// Returns the control words that only this rank writes.
+    #[inline]
+    pub(super) fn own_state(&self) -> &RankState {
+        self.memory.get::<Line<RankState>>(self.own_state)
     }
 
     pub(super) fn named(&self) -> &AtomicUsize {
@@ -257,12 +274,6 @@ impl Shared {
         unsafe { std::slice::from_raw_parts_mut(self.memory.at(DECISIONS + set * DECISION), DECISION) }
     }
 
-    /// Releases the ranks that wait for the decision.
-    fn release(&self) {
-        self.control().arrived.ranks.store(0, Ordering::Release);
-        self.control().generation.signal().advance();
-    }
-
     /// Arrives at an agreement over hosts: `leave` fills this rank's slot. Ranks that are not the lowest of their host
     /// call it. Returns the generation to wait for.
     pub(super) fn hand_in(&self, leave: impl FnOnce(&mut [u8])) -> u32 {
@@ -292,7 +303,7 @@ impl Shared {
     pub(super) fn answer(&self, decide: impl FnOnce(&mut [u8])) {
         self.over_hosts.fetch_add(1, Ordering::Relaxed);
         decide(self.decision_mut(self.next_set()));
-        self.release();
+        self.control().release();
     }
 
     /// Returns the generation: the signal that advances with the decision of each agreement.
@@ -314,17 +325,17 @@ impl Shared {
         leave: impl FnOnce(&mut T, &mut [u8]),
         decide: impl FnOnce(&mut T, Slots<'_>, &mut [u8]),
     ) -> Option<u32> {
-        let set = self.next_set();
+        let (set, control) = (self.next_set(), self.control());
         self.fill(set, |slot| leave(&mut own, slot));
-        let seen = self.control().generation.signal().get();
-        if self.control().arrived.ranks.fetch_add(1, Ordering::AcqRel) + 1 < self.ranks.len() as u32 {
+        let seen = control.generation.signal().get();
+        if control.arrived.ranks.fetch_add(1, Ordering::AcqRel) + 1 < self.ranks.len() as u32 {
             return Some(seen);
         }
         // If `decide` panics, the other ranks must not wait for it.
         let slots = Slots { shared: self, set };
         let decided = catch_unwind(AssertUnwindSafe(|| decide(&mut own, slots, self.decision_mut(set))));
-        self.control().arrived.is_broken.store(u32::from(decided.is_err()), Ordering::Release);
-        self.release();
+        control.arrived.is_broken.store(u32::from(decided.is_err()), Ordering::Release);
+        control.release();
         if let Err(panic) = decided {
             resume_unwind(panic);
         }
@@ -332,9 +343,14 @@ impl Shared {
     }
 }
 
+/// Returns the offset of the control words that only the rank with this place writes, in bytes.
+fn state_at(ranks: usize, place: usize) -> usize {
+    SLOTS + 2 * ranks * SLOT + place * LINE
+}
+
 /// Returns the number of bytes of the memory before the area for users.
 pub(super) fn head(ranks: usize) -> usize {
-    (SLOTS + 2 * ranks * SLOT + ranks * LINE).next_multiple_of(PAGE)
+    state_at(ranks, ranks).next_multiple_of(PAGE)
 }
 
 impl Endpoint {

@@ -91,9 +91,13 @@ impl SharedMemory {
     }
 
     /// Returns the value at `offset`, whose integers all ranks change atomically. Its bytes are reserved.
-    #[inline]
+    #[inline(always)]
     pub fn get<T: Shareable>(&self, offset: usize) -> &T {
-        &self.list(offset, 1)[0]
+        let fits = offset.is_multiple_of(align_of::<T>()) && offset + size_of::<T>() <= self.size();
+        assert!(fits, "control words outside of shared memory");
+        // SAFETY: inside of the mapping, which lives as long as `self`; aligned, because the mapping begins on a page; all
+        // bytes are a value of the type, and are only ever used as atomics.
+        unsafe { &*self.at(offset).cast() }
     }
 
     /// Returns `count` values like [`SharedMemory::get`] from `offset` on.
@@ -101,8 +105,7 @@ impl SharedMemory {
     pub fn list<T: Shareable>(&self, offset: usize, count: usize) -> &[T] {
         let fits = offset.is_multiple_of(align_of::<T>()) && offset + count * size_of::<T>() <= self.size();
         assert!(fits, "control words outside of shared memory");
-        // SAFETY: inside of the mapping, which lives as long as `self`; aligned, because the mapping begins on a page; all
-        // bytes are values of the type, and are only ever used as atomics.
+        // SAFETY: as in `get`.
         unsafe { std::slice::from_raw_parts(self.at(offset).cast(), count) }
     }
 }
