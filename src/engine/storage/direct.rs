@@ -55,22 +55,32 @@ impl Packing<'_> {
     #[inline]
     fn add(&mut self, piece: Piece, source: Source<'_>) {
         let bytes = source.piece(piece.memory, piece.len);
-        if piece.len >= WHOLE_PIECE {
-            self.flush();
-            self.write(bytes, piece.offset);
-            return;
+        let end = self.len + bytes.len();
+        if piece.offset != self.at + self.len as u64 || end > self.packed.len() || piece.len >= WHOLE_PIECE {
+            return self.begin(piece, bytes);
         }
-        if self.len == 0 || piece.offset != self.at + self.len as u64 || self.len + bytes.len() > PACKED_FOR_CALL {
+        copy_to(&mut self.packed[self.len..end], bytes);
+        self.len = end;
+    }
+
+    /// Adds a piece that does not continue the packed ones, or for which there is no place.
+    #[cold]
+    #[inline(never)]
+    fn begin(&mut self, piece: Piece, bytes: &[u8]) {
+        let continues = piece.offset == self.at + self.len as u64 && self.len + bytes.len() <= PACKED_FOR_CALL;
+        if !continues || piece.len >= WHOLE_PIECE {
             self.flush();
             self.at = piece.offset;
         }
-        if self.packed.len() < self.len + bytes.len() {
-            self.packed.resize((self.len + bytes.len()).next_power_of_two(), 0);
+        if piece.len >= WHOLE_PIECE {
+            return self.write(bytes, piece.offset);
         }
-        let place = &mut self.packed[self.len..][..bytes.len()];
-        // SAFETY: two slices of this length, one of them borrowed for writing.
-        unsafe { copy(bytes.as_ptr(), place.as_mut_ptr(), bytes.len()) };
-        self.len += bytes.len();
+        let end = self.len + bytes.len();
+        if self.packed.len() < end {
+            self.packed.resize(end.next_power_of_two(), 0);
+        }
+        copy_to(&mut self.packed[self.len..end], bytes);
+        self.len = end;
     }
 
     fn flush(&mut self) {
@@ -86,4 +96,12 @@ impl Packing<'_> {
             self.failure = write_all(self.storage, bytes, offset, self.written).err();
         }
     }
+}
+
+/// Copies bytes to a place of their length.
+#[inline]
+fn copy_to(place: &mut [u8], bytes: &[u8]) {
+    debug_assert_eq!(place.len(), bytes.len());
+    // SAFETY: two slices of this length, one of them borrowed for writing.
+    unsafe { copy(bytes.as_ptr(), place.as_mut_ptr(), bytes.len()) };
 }
