@@ -28,12 +28,15 @@ pub fn write(
         return Outcome { error, bytes, busy: clock::since(begin), ..Outcome::default() };
     }
     let written = scratch::with(|packed| {
-        let mut packing = Packing { storage, packed, at: 0, len: 0, written: &mut bytes, failure: None };
-        guarded(FileOperation::Write, file.span().map_or(0, |(start, _)| start), || {
+        let kept = std::mem::take(packed);
+        let mut packing = Packing { storage, packed: kept, at: 0, len: 0, written: &mut bytes, failure: None };
+        let written = guarded(FileOperation::Write, file.span().map_or(0, |(start, _)| start), || {
             Walk::new(file, layout).visit_before(u64::MAX, |piece| packing.add(piece, source));
             packing.flush();
             packing.failure.take().map_or(Ok(()), Err)
-        })
+        });
+        *packed = packing.packed;
+        written
     });
     let error = written.err().map(|failure| failure.into_error(rank, path));
     Outcome { error, bytes, busy: clock::since(begin), ..Outcome::default() }
@@ -41,7 +44,7 @@ pub fn write(
 
 struct Packing<'a> {
     storage: &'a dyn Storage,
-    packed: &'a mut Vec<u8>,
+    packed: Vec<u8>,
     /// Offset of the packed bytes in the file.
     at: u64,
     /// Number of packed bytes.
@@ -85,9 +88,9 @@ impl Packing<'_> {
 
     fn flush(&mut self) {
         if self.len > 0 {
-            let (packed, len) = (std::mem::take(self.packed), std::mem::take(&mut self.len));
+            let (packed, len) = (std::mem::take(&mut self.packed), std::mem::take(&mut self.len));
             self.write(&packed[..len], self.at);
-            *self.packed = packed;
+            self.packed = packed;
         }
     }
 
