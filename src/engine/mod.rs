@@ -73,7 +73,7 @@ pub use roles::{Phases, Roles, choice};
 pub use setup::meet_hosts;
 pub use setup::terms::FirstAgreement;
 pub use storage::behind::process::{may_be_behind, wait_for_writes, write_everything};
-pub use storage::worker::leave_to_program;
+pub use crate::world::jobs::leave_to_program;
 pub use watchdog::StallWatchdog;
 
 pub use crate::drivers::Mode;

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant, SystemTime};
 /// Returns the time now, for differences.
 #[inline]
 pub fn now() -> Instant {
-    Instant::now()
+    super::entered().map_or_else(Instant::now, |world| world.now())
 }
 
 /// Returns the time since `begin`.
