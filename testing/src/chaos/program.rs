@@ -18,6 +18,10 @@ pub struct Program {
     pub hints: Vec<String>,
     /// Longest times of a message, of a call on the file and of computing, in nanoseconds.
     pub delays: [u64; 3],
+    /// How often a task loses its core for a while, in a thousand turns.
+    pub lost_cores: u64,
+    /// True if ranks of a host share memory.
+    pub shares_memory: bool,
     /// What goes wrong.
     pub faults: Faults,
     /// The calls, in the order in which every rank makes its own.
@@ -43,6 +47,12 @@ pub enum Call {
     Agree,
     /// A close, and an opening with the same hints.
     Reopen,
+    /// A close, and an opening for reading only.
+    ReopenToRead,
+    /// A collective write that is started and dropped at once; then a close and an opening.
+    Drop(Vec<Vec<(u64, u64)>>),
+    /// Ranks in different calls: this rank makes the second one.
+    Apart(usize, Box<[Call; 2]>),
 }
 
 /// How a collective call is made.
@@ -106,6 +116,7 @@ const HINTS: &[&[&str]] = &[
     &["trib_write_buffers=1", "trib_write_buffers=2", "trib_write_buffers=4"],
     &["trib_placement=spread", "trib_placement=lowest_per_node"],
     &["trib_driver=nfs"],
+    &["trib_overlap=rank_order"],
     &["striping_unit=512", "striping_unit=4096"],
     &["trib_aggregators_fixed=true"],
 ];
@@ -132,6 +143,8 @@ impl Program {
             hints.retain(|hint| !hint.starts_with("trib_throttle"));
         }
         let delays = [0; 3].map(|_| 1 << random.below(24));
+        let lost_cores = if random.once_in(3) { random.below(50) } else { 0 };
+        let shares_memory = !random.once_in(4);
         let mut faults = Faults::default();
         if random.once_in(2) {
             (faults.short, faults.interrupted) = (random.below(100), random.below(100));
@@ -146,9 +159,12 @@ impl Program {
                 }
             }
         }
-        let span = random.one_of(&[200, 2000, 20_000]);
+        if random.once_in(3) {
+            faults.rank = Some(random.below(ranks as u64) as usize);
+        }
+        let span = if random.once_in(300) { 3_000_000 } else { random.one_of(&[200, 2000, 20_000]) };
         let calls = (0..1 + random.below(39)).map(|_| Call::random(&mut random, ranks, span)).collect();
-        Self { seed, hosts, hints, delays, faults, calls }
+        Self { seed, hosts, hints, delays, lost_cores, shares_memory, faults, calls }
     }
 
     /// Returns the pieces that are written after call `number` and before an agreement: a rank that makes the call alone may come
@@ -158,6 +174,7 @@ impl Program {
         later.flat_map(|call| match call {
             Call::Write(pieces, _) => pieces.concat(),
             Call::WriteAt(_, piece) => vec![*piece],
+            Call::Apart(_, calls) => calls.iter().flat_map(Call::written).collect(),
             _ => Vec::new(),
         })
     }
@@ -166,25 +183,75 @@ impl Program {
     pub fn place(&self) -> Place {
         let [message, file, compute] = self.delays.map(Duration::from_nanos);
         let delays = Delays { message, file, compute, rate: 1_000_000_000 };
-        Place { hosts: self.hosts.clone(), delays, faults: self.faults }
+        let (lost_cores, shares_memory) = (self.lost_cores, self.shares_memory);
+        Place { hosts: self.hosts.clone(), delays, lost_cores, shares_memory, faults: self.faults }
     }
 }
 
 impl Call {
     /// Returns true if no rank returns before all have called.
     pub fn orders(&self) -> bool {
-        matches!(self, Self::Sync | Self::SetLen(_) | Self::Agree | Self::Reopen)
+        matches!(self, Self::Sync | Self::SetLen(_) | Self::Agree | Self::Reopen | Self::ReopenToRead | Self::Drop(_))
     }
 
     /// Returns true if all bytes are in the file when the call has returned.
     pub fn waits_for_all(&self) -> bool {
-        matches!(self, Self::Sync | Self::Reopen)
+        matches!(self, Self::Sync | Self::Reopen | Self::ReopenToRead)
+    }
+
+    /// Returns the pieces that all ranks write.
+    pub fn written(&self) -> Vec<(u64, u64)> {
+        match self {
+            Self::Write(pieces, _) | Self::Drop(pieces) => pieces.concat(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// Leaves the last rank out.
+    pub fn without(&mut self, last: usize) {
+        match self {
+            Self::Write(pieces, _) | Self::Read(pieces, _) | Self::Drop(pieces) => pieces.truncate(last),
+            Self::WriteAt(rank, _) | Self::ReadAt(rank, _) if *rank == last => *self = Self::Agree,
+            Self::Apart(rank, calls) => {
+                *rank = (*rank).min(last - 1);
+                calls.iter_mut().for_each(|call| call.without(last));
+            }
+            _ => {}
+        }
+    }
+
+    /// Returns the size that the call sets.
+    pub fn len(&self) -> Option<u64> {
+        if let Self::SetLen(len) = self { Some(*len) } else { None }
+    }
+
+    fn collective(random: &mut Random, ranks: usize, span: u64) -> Self {
+        let how = random.one_of(&[How::Blocks, How::Waits, How::Tests]);
+        match random.below(5) {
+            0 => Self::Write(divided(random, ranks, span), how),
+            1 => Self::Read(divided(random, ranks, span), how),
+            2 => Self::Sync,
+            3 => Self::SetLen(random.below(span)),
+            _ => Self::Agree,
+        }
     }
 
     fn random(random: &mut Random, ranks: usize, span: u64) -> Self {
         let how = random.one_of(&[How::Blocks, How::Blocks, How::Waits, How::Tests]);
         let rank = random.below(ranks as u64) as usize;
-        match random.below(20) {
+        match random.below(22) {
+            20 if random.once_in(3) => Self::ReopenToRead,
+            20 => Self::Drop(divided(random, ranks, span)),
+            21 if ranks > 1 => {
+                let first = Self::collective(random, ranks, span);
+                let other = loop {
+                    let other = Self::collective(random, ranks, span);
+                    if std::mem::discriminant(&other) != std::mem::discriminant(&first) {
+                        break other;
+                    }
+                };
+                Self::Apart(rank, Box::new([first, other]))
+            }
             0..9 => Self::Write(divided(random, ranks, span), how),
             9..14 => Self::Read(divided(random, ranks, span), how),
             14 => Self::WriteAt(rank, piece(random, span)),
@@ -201,11 +268,11 @@ fn piece(random: &mut Random, span: u64) -> (u64, u64) {
     (random.below(span), 1 + random.below(span / 8))
 }
 
-/// Returns pieces by rank that do not overlap.
+/// Returns pieces by rank; now and then, pieces of different ranks overlap.
 fn divided(random: &mut Random, ranks: usize, span: u64) -> Vec<Vec<(u64, u64)>> {
     let mut all = vec![Vec::new(); ranks];
     let begin = random.below(span);
-    match random.below(4) {
+    match random.below(9) / 2 {
         // A block each.
         0 => {
             let len = 1 + random.below(span / ranks as u64);
@@ -231,6 +298,17 @@ fn divided(random: &mut Random, ranks: usize, span: u64) -> Vec<Vec<(u64, u64)>>
                     own.push((at, len));
                 }
                 at += len;
+            }
+        }
+        // Pieces that overlap those of others.
+        4 => {
+            for own in &mut all {
+                let mut at = begin + random.below(span / 4);
+                for _ in 0..random.below(6) {
+                    let len = 1 + random.below(span / 20);
+                    own.push((at, len));
+                    at += len + random.below(span / 20);
+                }
             }
         }
         // One rank alone.

@@ -62,107 +62,155 @@ pub fn judge(program: &Program) -> Verdict {
 /// The program of one rank. It ends with an error of the opening; other errors are noted, and it goes on.
 fn rank(own: &RankInWorld, program: &Program) -> Vec<Seen> {
     let hints = Hints::parse(&program.hints.join(";")).expect("hints of the list");
-    let files = Arc::new(Opener(own.files.clone()));
-    let open = || File::open_on(own.endpoint(), NAME, Mode::Update, hints.clone(), files.clone());
+    let files = Arc::new(Opener(own.files.clone(), own.rank));
+    let open = |mode| File::open_on(own.endpoint(), NAME, mode, hints.clone(), files.clone());
     let mut seen = Vec::new();
     let mut note = |outcome: Result<Vec<u8>, Error>| {
-        let is_error = outcome.is_err();
         seen.push(match outcome {
             Ok(bytes) => Seen { error: None, bytes },
             Err(error) => Seen { error: Some(error.to_string()), bytes: Vec::new() },
         });
-        is_error
     };
-    let mut file = match open() {
-        Ok(file) => file,
-        Err(error) => {
-            note(Err(error));
-            return seen;
-        }
-    };
-    note(Ok(Vec::new()));
+    let opened = open(Mode::Update);
+    let mut file = opened.ok();
+    match &file {
+        Some(_) => note(Ok(Vec::new())),
+        None => note(Err(Error::state("no file"))),
+    }
     for (number, call) in program.calls.iter().enumerate() {
+        let Some(mut now) = file.take() else { return seen };
         own.compute();
-        let done = match call {
-            Call::Write(pieces, how) => {
-                let extents = extents(&pieces[own.rank]);
-                let bytes: Vec<u8> = extents.iter().flat_map(|piece| (piece.offset..piece.end()).map(|at| value(number, own.rank, at))).collect();
-                let layout = BufferLayout::Contiguous;
-                match how {
-                    How::Blocks => file.write_all(&extents, &layout, &bytes),
-                    How::Waits => {
-                        let operation = file.start_write_all(&extents, &layout, &bytes);
-                        own.compute();
-                        operation.wait()
-                    }
-                    How::Tests => tested(file.start_write_all(&extents, &layout, &bytes), own),
-                }
-                .map(|_| Vec::new())
+        let mode = match call {
+            Call::Reopen => Mode::Update,
+            Call::ReopenToRead => Mode::Read,
+            Call::Drop(pieces) => {
+                let (bytes, layout) = to_write(number, own.rank, &pieces[own.rank]);
+                drop(now.start_write_all(&extents(&pieces[own.rank]), &layout, &bytes));
+                Mode::Update
             }
-            Call::Read(pieces, how) => {
-                let extents = extents(&pieces[own.rank]);
-                let mut bytes = vec![BEFORE; extents.bytes() as usize];
-                let layout = BufferLayout::Contiguous;
-                let read = match how {
-                    How::Blocks => file.read_all(&extents, &layout, &mut bytes),
-                    How::Waits => {
-                        let operation = file.start_read_all(&extents, &layout, &mut bytes);
-                        own.compute();
-                        operation.wait()
-                    }
-                    How::Tests => tested(file.start_read_all(&extents, &layout, &mut bytes), own),
-                };
-                read.map(|_| bytes)
-            }
-            Call::WriteAt(rank, (offset, len)) if *rank == own.rank => {
-                let bytes: Vec<u8> = (*offset..offset + len).map(|at| value(number, *rank, at)).collect();
-                file.write_at(*offset, &bytes).map(|_| Vec::new())
-            }
-            Call::ReadAt(rank, (offset, len)) if *rank == own.rank => {
-                let mut bytes = vec![BEFORE; *len as usize];
-                file.read_at(*offset, &mut bytes).map(|_| bytes)
-            }
-            Call::WriteAt(..) | Call::ReadAt(..) => Ok(Vec::new()),
-            Call::Sync => file.sync().map(|()| Vec::new()),
-            Call::SetLen(len) => file.set_len(*len).map(|()| Vec::new()),
-            Call::Agree => file.agree(Ok(Vec::new())),
-            Call::Reopen => {
-                let closed = file.close();
-                let opened = open();
-                match (closed, opened) {
-                    (closed, Ok(new)) => {
-                        file = new;
-                        closed.map(|_| Vec::new())
-                    }
-                    (_, Err(error)) => {
-                        note(Err(error));
-                        return seen;
-                    }
-                }
+            call => {
+                note(made(&mut now, number, call, own));
+                file = Some(now);
+                continue;
             }
         };
-        note(done);
+        let closed = now.close();
+        match open(mode) {
+            Ok(new) => {
+                file = Some(new);
+                note(closed.map(|_| Vec::new()));
+            }
+            Err(error) => note(Err(error)),
+        }
     }
     own.compute();
-    note(file.close().map(|_| Vec::new()));
+    if let Some(file) = file {
+        note(file.close().map(|_| Vec::new()));
+    }
     seen
+}
+
+/// Returns the buffer of a write and its layout: in every third call with gaps.
+fn to_write(number: usize, rank: usize, pieces: &[(u64, u64)]) -> (Vec<u8>, BufferLayout) {
+    let (layout, len) = layout(number, pieces);
+    let mut bytes = vec![BEFORE; len as usize];
+    let mut places = places(&layout, len);
+    for &(offset, len) in pieces {
+        for at in offset..offset + len {
+            bytes[places.next().expect("a place for each byte") as usize] = value(number, rank, at);
+        }
+    }
+    drop(places);
+    (bytes, layout)
+}
+
+/// Returns the layout of the buffer for pieces of the file, and its length.
+fn layout(number: usize, pieces: &[(u64, u64)]) -> (BufferLayout, u64) {
+    let bytes: u64 = pieces.iter().map(|piece| piece.1).sum();
+    if number % 3 != 1 {
+        return (BufferLayout::Contiguous, bytes);
+    }
+    // Other pieces than those of the file.
+    let parts: Vec<(u64, u64)> = (0..bytes).step_by(7).map(|at| (at / 7 * 10, 7.min(bytes - at))).collect();
+    let len = parts.last().map_or(0, |(offset, len)| offset + len);
+    (BufferLayout::Extents(extents(&parts)), len)
+}
+
+fn places(layout: &BufferLayout, len: u64) -> Box<dyn Iterator<Item = u64> + '_> {
+    match layout {
+        BufferLayout::Contiguous => Box::new(0..len),
+        BufferLayout::Extents(extents) => Box::new(extents.iter().flat_map(|extent| extent.offset..extent.end())),
+    }
+}
+
+/// Makes a call other than an opening. Returns the bytes that were read.
+fn made(file: &mut File, number: usize, call: &Call, own: &RankInWorld) -> Result<Vec<u8>, Error> {
+    match call {
+        Call::Write(pieces, how) => {
+            let extents = extents(&pieces[own.rank]);
+            let (bytes, layout) = to_write(number, own.rank, &pieces[own.rank]);
+            match how {
+                How::Blocks => file.write_all(&extents, &layout, &bytes),
+                How::Waits => {
+                    let operation = file.start_write_all(&extents, &layout, &bytes);
+                    own.compute();
+                    operation.wait()
+                }
+                How::Tests => tested(file.start_write_all(&extents, &layout, &bytes), own),
+            }
+            .map(|_| Vec::new())
+        }
+        Call::Read(pieces, how) => {
+            let extents = extents(&pieces[own.rank]);
+            let (layout, len) = layout(number, &pieces[own.rank]);
+            let mut bytes = vec![BEFORE; len as usize];
+            match how {
+                How::Blocks => file.read_all(&extents, &layout, &mut bytes),
+                How::Waits => {
+                    let operation = file.start_read_all(&extents, &layout, &mut bytes);
+                    own.compute();
+                    operation.wait()
+                }
+                How::Tests => tested(file.start_read_all(&extents, &layout, &mut bytes), own),
+            }?;
+            let found: Vec<u8> = places(&layout, len).map(|at| std::mem::replace(&mut bytes[at as usize], BEFORE)).collect();
+            assert!(bytes.iter().all(|byte| *byte == BEFORE), "a read has changed gaps of its buffer");
+            Ok(found)
+        }
+        Call::WriteAt(rank, (offset, len)) if *rank == own.rank => {
+            let bytes: Vec<u8> = (*offset..offset + len).map(|at| value(number, *rank, at)).collect();
+            file.write_at(*offset, &bytes).map(|_| Vec::new())
+        }
+        Call::ReadAt(rank, (offset, len)) if *rank == own.rank => {
+            let mut bytes = vec![BEFORE; *len as usize];
+            file.read_at(*offset, &mut bytes).map(|_| bytes)
+        }
+        Call::WriteAt(..) | Call::ReadAt(..) => Ok(Vec::new()),
+        Call::Sync => file.sync().map(|()| Vec::new()),
+        Call::SetLen(len) => file.set_len(*len).map(|()| Vec::new()),
+        Call::Agree => file.agree(Ok(Vec::new())),
+        Call::Apart(rank, calls) => made(file, number, &calls[usize::from(*rank == own.rank)], own),
+        Call::Reopen | Call::ReopenToRead | Call::Drop(_) => unreachable!("made by the caller"),
+    }
 }
 
 /// Tests an operation until it has ended.
 fn tested<T>(mut operation: tributary::Operation<'_, T>, own: &RankInWorld) -> Result<T, Error> {
-    loop {
+    for round in 0.. {
         match operation.test() {
             Some(outcome) => return outcome,
-            None => own.pause(),
+            None => own.pause(round),
         }
     }
+    unreachable!("it has ended")
 }
 
 /// Returns what is wrong with what the ranks have seen and with the file at the end.
 fn compare(program: &Program, ranks: &[Vec<Seen>], file: Option<Vec<u8>>, [failed, refused]: [u64; 2]) -> Option<String> {
     let is_behind = program.hints.iter().any(|hint| hint.starts_with("trib_write_behind"));
     let told = ranks.iter().flatten().filter(|seen| seen.error.is_some()).count();
-    if told > 0 && failed + refused == 0 {
+    let is_illegal = |call: &Call| matches!(call, Call::Apart(..) | Call::ReopenToRead | Call::Drop(_));
+    if told > 0 && failed + refused == 0 && !program.calls.iter().any(is_illegal) {
         let first = ranks.iter().flatten().find_map(|seen| seen.error.clone());
         return Some(format!("an error although no call on the file has failed: {}", first.unwrap_or_default()));
     }
@@ -170,6 +218,7 @@ fn compare(program: &Program, ranks: &[Vec<Seen>], file: Option<Vec<u8>>, [faile
         return Some(format!("{failed} calls on the file have failed, and no call has told of it"));
     }
     let mut model = Model::default();
+    let mut is_read_only = false;
     // Independent writes that no agreement has followed.
     let mut alone: Vec<(u64, u64)> = Vec::new();
     let ended_early = |number: usize| ranks.iter().all(|seen| seen.len() <= number);
@@ -199,6 +248,24 @@ fn compare(program: &Program, ranks: &[Vec<Seen>], file: Option<Vec<u8>>, [faile
             alone.clear();
         }
         match call {
+            Call::WriteAt(..) | Call::SetLen(_) | Call::Write(..) if is_read_only => {
+                if ranks.iter().any(|seen| seen[at].error.is_none()) && !matches!(call, Call::WriteAt(..)) {
+                    return Some(format!("{what}: no error, although the file is open for reading only"));
+                }
+            }
+            Call::Apart(_, calls) => {
+                if let Some(wrong) = alike(at, &what) {
+                    return Some(wrong);
+                }
+                if error.is_none() {
+                    return Some(format!("{what}: no error, although the ranks are in different calls"));
+                }
+                let pieces: Vec<_> = calls.iter().flat_map(Call::written).collect();
+                if !is_read_only {
+                    model.fail(pieces, is_behind);
+                    calls.iter().filter_map(Call::len).for_each(|len| model.set_len(len, false));
+                }
+            }
             Call::WriteAt(rank, piece) => match ranks[*rank].get(at).and_then(|seen| seen.error.as_ref()) {
                 None => {
                     model.write_alone(*rank, *piece, |at| value(number, *rank, at));
@@ -226,6 +293,12 @@ fn compare(program: &Program, ranks: &[Vec<Seen>], file: Option<Vec<u8>>, [faile
                         for (rank, own) in pieces.iter().enumerate() {
                             own.iter().for_each(|piece| model.write(*piece, |at| value(number, rank, at)));
                         }
+                        if !program.hints.iter().any(|hint| hint == "trib_overlap=rank_order") {
+                            for (rank, own) in pieces.iter().enumerate() {
+                                let later = || pieces[rank + 1..].iter().flatten();
+                                own.iter().for_each(|piece| model.forget_where_both(*piece, later()));
+                            }
+                        }
                         alone.iter().for_each(|piece| model.forget_where_both(*piece, pieces.iter().flatten()));
                     }
                     Call::Write(pieces, _) => model.fail(pieces.iter().flatten().copied(), is_behind),
@@ -241,7 +314,19 @@ fn compare(program: &Program, ranks: &[Vec<Seen>], file: Option<Vec<u8>>, [faile
                             }
                         }
                     }
-                    Call::Sync | Call::Reopen if error.is_none() => model.sync(),
+                    Call::Sync | Call::Reopen | Call::ReopenToRead if error.is_none() => {
+                        model.sync();
+                        is_read_only = match call {
+                            Call::Reopen => false,
+                            Call::ReopenToRead => true,
+                            _ => is_read_only,
+                        };
+                    }
+                    Call::Drop(pieces) => {
+                        let pieces = if is_read_only { Vec::new() } else { pieces.concat() };
+                        is_read_only = false;
+                        model.fail(pieces, is_behind);
+                    }
                     Call::Agree if error.is_none() => model.agree(),
                     Call::SetLen(len) => model.set_len(*len, error.is_none()),
                     Call::Read(..) if error.is_none() => {}

@@ -27,6 +27,8 @@ pub struct Faults {
     pub open: u64,
     /// Calls that take a hundred times as long.
     pub slow: u64,
+    /// The only rank whose calls fail; `None`: those of all ranks may.
+    pub rank: Option<usize>,
 }
 
 /// The files of a run.
@@ -85,15 +87,15 @@ impl Files {
     }
 
     /// Lets a call of so many bytes begin: other tasks run before it.
-    fn pass(&self, bytes: usize) {
-        let slow = if self.is_due(self.faults.slow) { 100 } else { 1 };
+    fn pass(&self, rank: usize, bytes: usize) {
+        let slow = if self.is_due(rank, self.faults.slow) { 100 } else { 1 };
         let time = self.tasks.random(self.latency + 1) + bytes as u64 * 1_000_000_000 / self.rate;
         self.tasks.event();
         tributary::world::World::block(&*self.tasks, 0, Some(std::time::Duration::from_nanos(time * slow)));
     }
 
-    fn is_due(&self, of_thousand: u64) -> bool {
-        of_thousand > 0 && self.tasks.random(1000) < of_thousand
+    fn is_due(&self, rank: usize, of_thousand: u64) -> bool {
+        of_thousand > 0 && self.faults.rank.is_none_or(|only| only == rank) && self.tasks.random(1000) < of_thousand
     }
 
     fn fail(&self, code: i32) -> io::Error {
@@ -102,46 +104,46 @@ impl Files {
     }
 
     /// Returns how many of `len` bytes a call may move.
-    fn part(&self, len: usize) -> io::Result<usize> {
-        if self.is_due(self.faults.interrupted) {
+    fn part(&self, rank: usize, len: usize) -> io::Result<usize> {
+        if self.is_due(rank, self.faults.interrupted) {
             return Err(io::ErrorKind::Interrupted.into());
         }
-        Ok(if len > 1 && self.is_due(self.faults.short) { 1 + self.tasks.random(len as u64 - 1) as usize } else { len })
+        Ok(if len > 1 && self.is_due(rank, self.faults.short) { 1 + self.tasks.random(len as u64 - 1) as usize } else { len })
     }
 
-    fn handle(self: &Arc<Self>, data: Arc<Data>, mode: Mode) -> Box<dyn Storage> {
+    fn handle(self: &Arc<Self>, rank: usize, data: Arc<Data>, mode: Mode) -> Box<dyn Storage> {
         let number = self.handles.fetch_add(1, Ordering::Relaxed);
-        Box::new(Handle { files: self.clone(), data, mode, number })
+        Box::new(Handle { files: self.clone(), rank, data, mode, number })
     }
 }
 
-/// Opens the files of a run.
-pub struct Opener(pub Arc<Files>);
+/// Opens the files of a run for a rank.
+pub struct Opener(pub Arc<Files>, pub usize);
 
 impl OpenStorage for Opener {
     fn open(&self, path: &Path, mode: Mode) -> io::Result<Box<dyn Storage>> {
-        self.0.pass(0);
-        if self.0.is_due(self.0.faults.open) {
+        self.0.pass(self.1, 0);
+        if self.0.is_due(self.1, self.0.faults.open) {
             return Err(self.0.refuse(libc::EMFILE));
         }
         let data = lock(&self.0.all).get(path).cloned().ok_or(io::ErrorKind::NotFound)?;
-        Ok(self.0.handle(data, mode))
+        Ok(self.0.handle(self.1, data, mode))
     }
 
     fn create(&self, path: &Path) -> io::Result<Box<dyn Storage>> {
-        self.0.pass(0);
-        if self.0.is_due(self.0.faults.open) {
+        self.0.pass(self.1, 0);
+        if self.0.is_due(self.1, self.0.faults.open) {
             return Err(self.0.refuse(libc::EACCES));
         }
         let mut all = lock(&self.0.all);
         let number = all.len() as u64;
         let data = all.entry(path.to_path_buf()).or_insert_with(|| Arc::new(Data { number, ..Data::default() })).clone();
         drop(all);
-        Ok(self.0.handle(data, Mode::Create))
+        Ok(self.0.handle(self.1, data, Mode::Create))
     }
 
     fn remove(&self, path: &Path) -> io::Result<()> {
-        self.0.pass(0);
+        self.0.pass(self.1, 0);
         lock(&self.0.all).remove(path).map(drop).ok_or_else(|| io::ErrorKind::NotFound.into())
     }
 }
@@ -149,6 +151,7 @@ impl OpenStorage for Opener {
 /// An open file.
 struct Handle {
     files: Arc<Files>,
+    rank: usize,
     data: Arc<Data>,
     mode: Mode,
     number: u64,
@@ -156,17 +159,17 @@ struct Handle {
 
 impl Storage for Handle {
     fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<usize> {
-        self.files.pass(bytes.len());
+        self.files.pass(self.rank, bytes.len());
         if self.mode == Mode::Read {
             return Err(io::Error::from_raw_os_error(libc::EBADF));
         }
-        if self.files.is_due(self.files.faults.io) {
+        if self.files.is_due(self.rank, self.files.faults.io) {
             return Err(self.files.fail(libc::EIO));
         }
-        if self.files.is_due(self.files.faults.space) {
+        if self.files.is_due(self.rank, self.files.faults.space) {
             return Err(self.files.fail(libc::ENOSPC));
         }
-        let len = self.files.part(bytes.len())?;
+        let len = self.files.part(self.rank, bytes.len())?;
         // The first half, then the rest: others see the file in between.
         let mut at = 0;
         for end in [len / 2, len] {
@@ -180,18 +183,18 @@ impl Storage for Handle {
                 at = end;
             }
             if end < len {
-                self.files.pass(0);
+                self.files.pass(self.rank, 0);
             }
         }
         Ok(len)
     }
 
     fn read_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<usize> {
-        self.files.pass(bytes.len());
-        if self.files.is_due(self.files.faults.io) {
+        self.files.pass(self.rank, bytes.len());
+        if self.files.is_due(self.rank, self.files.faults.io) {
             return Err(self.files.fail(libc::EIO));
         }
-        let len = self.files.part(bytes.len())?;
+        let len = self.files.part(self.rank, bytes.len())?;
         let data = lock(&self.data.bytes);
         let from = (offset as usize).min(data.len());
         let len = len.min(data.len() - from);
@@ -200,19 +203,19 @@ impl Storage for Handle {
     }
 
     fn size(&self) -> io::Result<u64> {
-        self.files.pass(0);
+        self.files.pass(self.rank, 0);
         Ok(lock(&self.data.bytes).len() as u64)
     }
 
     fn set_len(&self, len: u64) -> io::Result<()> {
-        self.files.pass(0);
+        self.files.pass(self.rank, 0);
         lock(&self.data.bytes).resize(len as usize, 0);
         Ok(())
     }
 
     fn sync(&self) -> io::Result<()> {
-        self.files.pass(0);
-        if self.files.is_due(self.files.faults.io) { Err(self.files.fail(libc::EIO)) } else { Ok(()) }
+        self.files.pass(self.rank, 0);
+        if self.files.is_due(self.rank, self.files.faults.io) { Err(self.files.fail(libc::EIO)) } else { Ok(()) }
     }
 
     fn control(&self) -> &dyn FileControl {
@@ -222,7 +225,7 @@ impl Storage for Handle {
 
 impl FileControl for Handle {
     fn hold(&self, number: u64, range: Range<u64>) -> io::Result<()> {
-        self.files.pass(0);
+        self.files.pass(self.rank, 0);
         let _ = number;
         let mut held = lock(&self.data.held);
         if range.is_empty() { held.remove(&self.number) } else { held.insert(self.number, range) };
@@ -230,14 +233,14 @@ impl FileControl for Handle {
     }
 
     fn is_held(&self, range: Range<u64>) -> io::Result<bool> {
-        self.files.pass(0);
+        self.files.pass(self.rank, 0);
         let overlaps = |other: &Range<u64>| other.start < range.end && range.start < other.end;
         Ok(lock(&self.data.held).iter().any(|(number, held)| *number != self.number && overlaps(held)))
     }
 
     fn lock_range(&self, range: Range<u64>, is_taken: bool) -> io::Result<()> {
         loop {
-            self.files.pass(0);
+            self.files.pass(self.rank, 0);
             let mut locked = lock(&self.data.locked);
             if !is_taken {
                 locked.retain(|(number, other)| *number != self.number || *other != range);

@@ -24,6 +24,10 @@ pub struct Place {
     pub hosts: Vec<usize>,
     /// Delays of messages and calls on the file.
     pub delays: Delays,
+    /// How often a task loses its core for a while, in a thousand turns.
+    pub lost_cores: u64,
+    /// True if ranks of a host share memory.
+    pub shares_memory: bool,
     /// Which calls on the file fail.
     pub faults: Faults,
 }
@@ -60,9 +64,9 @@ impl RankInWorld {
         Endpoint::new(Box::new(self.network.join(self.rank)))
     }
 
-    /// Lets a moment pass: others may run.
-    pub fn pause(&self) {
-        self.tasks.pass(std::time::Duration::from_micros(20));
+    /// Lets a moment pass, in which others may run; longer in later rounds.
+    pub fn pause(&self, round: u32) {
+        self.tasks.pass(Duration::from_micros(20 << round.min(9)));
     }
 
     /// Lets a time pass that the seed decides.
@@ -95,7 +99,7 @@ pub fn run<T: Send + 'static>(
     program: impl Fn(RankInWorld) -> T + Send + Sync + 'static,
 ) -> Outcome<T> {
     let ranks = place.hosts.len();
-    let tasks = Tasks::new(seed);
+    let tasks = Tasks::new(seed, place.lost_cores);
     let network = Arc::new(Network::new(tasks.clone(), place));
     let files = Arc::new(Files::new(tasks.clone(), place));
     let program = Arc::new(program);

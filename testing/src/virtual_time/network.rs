@@ -17,6 +17,7 @@ pub struct Network {
     hosts: Vec<usize>,
     latency: u64,
     rate: u64,
+    shares_memory: bool,
     state: Mutex<State>,
 }
 
@@ -63,7 +64,14 @@ impl Network {
     /// Returns the network of a place.
     pub fn new(tasks: Arc<Tasks>, place: &Place) -> Self {
         let latency = place.delays.message.as_nanos() as u64;
-        Self { tasks, hosts: place.hosts.clone(), latency, rate: place.delays.rate.max(1), state: Mutex::default() }
+        Self {
+            tasks,
+            hosts: place.hosts.clone(),
+            latency,
+            rate: place.delays.rate.max(1),
+            shares_memory: place.shares_memory,
+            state: Mutex::default(),
+        }
     }
 
     /// Returns the transport of a rank in a context of its own. Collective.
@@ -177,7 +185,7 @@ impl Transport for Messages {
     }
 
     fn shares_memory(&self) -> bool {
-        true
+        self.network.shares_memory
     }
 
     fn progress(&mut self) -> Result<()> {

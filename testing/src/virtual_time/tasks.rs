@@ -16,6 +16,8 @@ use tributary::world::{TaskId, World, enter, jobs};
 
 /// Number of bytes of a task's stack. (Untouched pages take no memory.)
 const STACK: usize = 1 << 20;
+/// Maximum time that a task loses its core, in nanoseconds.
+const LOST: u64 = 20_000_000;
 /// Maximum time that a task yields its core.
 const YIELD: u64 = 2_000;
 /// Time without any event, in nanoseconds, after which the ranks wait for ever: they look again and again, and nothing happens.
@@ -49,14 +51,15 @@ unsafe impl Send for Tasks {}
 unsafe impl Sync for Tasks {}
 
 struct State {
-    tasks: HashMap<TaskId, Task>,
+    /// The tasks by number; `None` once they have ended.
+    tasks: Vec<Option<Task>>,
     /// Tasks that can go on.
     ready: Vec<TaskId>,
     timers: BinaryHeap<Reverse<(u64, u64, Timer)>>,
     /// Tasks that wait for a key.
     blocked: HashMap<usize, Vec<TaskId>>,
-    next: TaskId,
     seed: u64,
+    lost_cores: u64,
     /// Time in nanoseconds.
     now: u64,
     turns: u64,
@@ -74,6 +77,8 @@ enum Timer {
     Wait(TaskId, u64),
     /// Wakes a key.
     Key(usize),
+    /// Gives a task a core again.
+    Core(TaskId),
 }
 
 struct Task {
@@ -116,6 +121,11 @@ impl State {
         if limit == 0 { 0 } else { mixed % limit }
     }
 
+    /// Returns a task that has not ended.
+    fn task(&mut self, id: TaskId) -> Option<&mut Task> {
+        self.tasks.get_mut(id as usize)?.as_mut()
+    }
+
     fn note(&mut self, word: u64) {
         self.digest = (self.digest.rotate_left(5) ^ word).wrapping_mul(0x517c_c1b7_2722_0a95);
     }
@@ -127,7 +137,7 @@ impl State {
 
     /// Lets a task go on that waits.
     fn release(&mut self, id: TaskId, is_late: bool) {
-        let Some(task) = self.tasks.get_mut(&id) else { return };
+        let Some(task) = self.task(id) else { return };
         if let Some(key) = task.waits_for.take() {
             task.is_late = is_late;
             task.waits += 1;
@@ -146,44 +156,50 @@ impl State {
 
     /// Returns the next task to run; `None` if nobody can go on.
     fn choose(&mut self) -> Option<TaskId> {
-        while self.ready.is_empty() {
-            let Reverse((time, _, timer)) = self.timers.pop()?;
-            self.now = self.now.max(time);
-            match timer {
-                Timer::Key(key) => self.wake(key),
-                Timer::Wait(id, wait) if self.tasks.get(&id).is_some_and(|task| task.waits == wait) => {
-                    self.release(id, true);
+        loop {
+            while self.ready.is_empty() {
+                let Reverse((time, _, timer)) = self.timers.pop()?;
+                self.now = self.now.max(time);
+                match timer {
+                    Timer::Key(key) => self.wake(key),
+                    Timer::Core(id) => return Some(id),
+                    Timer::Wait(id, wait) if self.task(id).is_some_and(|task| task.waits == wait) => {
+                        self.release(id, true);
+                    }
+                    Timer::Wait(..) => {}
                 }
-                Timer::Wait(..) => {}
             }
+            let at = self.random(self.ready.len() as u64) as usize;
+            let id = self.ready.swap_remove(at);
+            if self.lost_cores == 0 || self.random(1000) >= self.lost_cores {
+                return Some(id);
+            }
+            let time = self.now + self.random(LOST);
+            self.at(time, Timer::Core(id));
         }
-        let at = self.random(self.ready.len() as u64) as usize;
-        Some(self.ready.swap_remove(at))
     }
 
     /// Returns what each task waits for.
     fn who_waits(&self) -> Vec<String> {
-        let mut all: Vec<_> = self.tasks.iter().collect();
-        all.sort_by_key(|(id, _)| **id);
-        let line = |(_, task): (&TaskId, &Task)| {
+        let line = |task: &Task| {
             let wait = task.waits_for.map_or_else(|| "can go on".to_string(), |key| format!("waits for {key:#x}"));
             format!("{} {wait}", task.name)
         };
         let time = format!("at {} ns, the last event was at {} ns", self.now, self.eventful);
-        all.into_iter().map(line).chain([time]).collect()
+        self.tasks.iter().flatten().map(line).chain([time]).collect()
     }
 }
 
 impl Tasks {
-    /// Returns a run without tasks, whose order follows from the seed.
-    pub fn new(seed: u64) -> Arc<Self> {
+    /// Returns a run without tasks, whose order follows from the seed. A task loses its core in `lost_cores` of a thousand turns.
+    pub fn new(seed: u64, lost_cores: u64) -> Arc<Self> {
         let state = State {
-            tasks: HashMap::new(),
+            tasks: Vec::new(),
             ready: Vec::new(),
             timers: BinaryHeap::new(),
             blocked: HashMap::new(),
-            next: 1,
             seed,
+            lost_cores,
             now: 0,
             turns: 0,
             digest: seed,
@@ -247,8 +263,7 @@ impl Tasks {
             }
         });
         let mut state = self.state.borrow_mut();
-        let id = state.next;
-        state.next += 1;
+        let id = state.tasks.len() as TaskId;
         let task = Task {
             name,
             process,
@@ -260,7 +275,7 @@ impl Tasks {
             is_late: false,
             is_unparked: false,
         };
-        state.tasks.insert(id, task);
+        state.tasks.push(Some(task));
         state.ready.push(id);
         id
     }
@@ -268,7 +283,7 @@ impl Tasks {
     fn enter_task(&self, yielder: &Yielder<(), ()>) {
         let (id, _) = self.running.get().expect("a task runs");
         self.running.set(Some((id, yielder)));
-        self.state.borrow_mut().tasks.get_mut(&id).expect("a task").yielder = yielder;
+        self.state.borrow_mut().task(id).expect("a task").yielder = yielder;
     }
 
     fn panicked(&self, panic: Box<dyn Any + Send>) {
@@ -279,7 +294,7 @@ impl Tasks {
         let text = panic.downcast_ref::<String>().cloned();
         let text = text.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_string()));
         let mut state = self.state.borrow_mut();
-        let name = self.running.get().and_then(|(id, _)| state.tasks.get(&id)).map(|task| task.name.clone());
+        let name = self.running.get().and_then(|(id, _)| state.task(id)).map(|task| task.name.clone());
         let name = name.unwrap_or_else(|| "?".into());
         state.panic.get_or_insert_with(|| format!("{name}: {}", text.unwrap_or_default()));
     }
@@ -289,10 +304,10 @@ impl Tasks {
         let ended = enter(self.clone(), || self.run_tasks());
         self.is_over.set(true);
         // What has not ended is unwound: threads that wait for work, or all tasks if they are stuck.
-        let rest: Vec<TaskId> = self.state.borrow().tasks.keys().copied().collect();
+        let rest = 0..self.state.borrow().tasks.len() as TaskId;
         enter(self.clone(), || {
             for id in rest {
-                let task = self.state.borrow_mut().tasks.remove(&id);
+                let task = self.state.borrow_mut().tasks[id as usize].take();
                 let Some(Task { body: Some(mut body), yielder, .. }) = task else { continue };
                 self.running.set(Some((id, yielder)));
                 if ended == Ended::All {
@@ -323,7 +338,7 @@ impl Tasks {
             state.turns += 1;
             let now = state.now;
             state.note(now ^ id << 48);
-            let Some(task) = state.tasks.get_mut(&id) else { continue };
+            let Some(task) = state.task(id) else { continue };
             let (yielder, Some(mut body)) = (task.yielder, task.body.take()) else { continue };
             drop(state);
             self.running.set(Some((id, yielder)));
@@ -331,10 +346,10 @@ impl Tasks {
             self.running.set(None);
             let mut state = self.state.borrow_mut();
             match result {
-                CoroutineResult::Yield(()) => state.tasks.get_mut(&id).expect("a task").body = Some(body),
+                CoroutineResult::Yield(()) => state.task(id).expect("a task").body = Some(body),
                 CoroutineResult::Return(()) => {
                     STACKS.with_borrow_mut(|stacks| stacks.push(body.into_stack()));
-                    let task = state.tasks.remove(&id);
+                    let task = state.tasks[id as usize].take();
                     state.ranks -= usize::from(task.is_some_and(|task| task.is_rank));
                     state.eventful = state.now;
                     state.wake(jobs::end_of(id));
@@ -365,7 +380,7 @@ impl World for Tasks {
         let Some((id, _)) = self.running.get().filter(|_| !self.is_over.get()) else { return false };
         let mut state = self.state.borrow_mut();
         let now = state.now;
-        let task = state.tasks.get_mut(&id).expect("a task");
+        let task = state.task(id).expect("a task");
         task.waits_for = Some(key);
         let wait = task.waits;
         if key != 0 {
@@ -376,7 +391,7 @@ impl World for Tasks {
         }
         drop(state);
         self.suspend();
-        !self.state.borrow().tasks.get(&id).is_some_and(|task| task.is_late)
+        !self.state.borrow_mut().task(id).is_some_and(|task| task.is_late)
     }
 
     fn wake(&self, key: usize) {
@@ -386,12 +401,12 @@ impl World for Tasks {
     }
 
     fn task(&self) -> TaskId {
-        self.running.get().map_or(0, |(id, _)| id)
+        self.running.get().map_or(TaskId::MAX, |(id, _)| id)
     }
 
     fn park(&self, longest: Option<Duration>) {
         let id = self.task();
-        let is_unparked = |state: &mut State| state.tasks.get_mut(&id).is_some_and(|task| std::mem::take(&mut task.is_unparked));
+        let is_unparked = |state: &mut State| state.task(id).is_some_and(|task| std::mem::take(&mut task.is_unparked));
         if !is_unparked(&mut self.state.borrow_mut()) {
             self.block(parked(id), longest);
             is_unparked(&mut self.state.borrow_mut());
@@ -400,7 +415,7 @@ impl World for Tasks {
 
     fn unpark(&self, id: TaskId) {
         let mut state = self.state.borrow_mut();
-        if let Some(task) = state.tasks.get_mut(&id) {
+        if let Some(task) = state.task(id) {
             task.is_unparked = true;
         }
         state.wake(parked(id));
@@ -408,19 +423,19 @@ impl World for Tasks {
 
     fn start(&self, name: &str, work: Box<dyn FnOnce() + Send>) -> io::Result<TaskId> {
         let (name, process) = {
-            let state = self.state.borrow();
-            let starter = state.tasks.get(&self.task()).ok_or_else(|| io::Error::other("no task runs"))?;
+            let mut state = self.state.borrow_mut();
+            let starter = state.task(self.task()).ok_or_else(|| io::Error::other("no task runs"))?;
             (format!("{} of {}", name, starter.name), starter.process.clone())
         };
         Ok(self.add(name.into(), process, false, work))
     }
 
     fn has_ended(&self, task: TaskId) -> bool {
-        self.is_over.get() || !self.state.borrow().tasks.contains_key(&task)
+        self.is_over.get() || self.state.borrow_mut().task(task).is_none()
     }
 
     fn process(&self) -> Arc<ProcessValues> {
-        self.state.borrow().tasks.get(&self.task()).map(|task| task.process.clone()).unwrap_or_default()
+        self.state.borrow_mut().task(self.task()).map(|task| task.process.clone()).unwrap_or_default()
     }
 }
 
