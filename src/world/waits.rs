@@ -41,7 +41,11 @@ pub fn spin_while(word: &AtomicU32, seen: u32) -> bool {
         if has_changed() {
             return true;
         }
-        if spin < POLITE { std::hint::spin_loop() } else { thread::yield_now() }
+        if spin < POLITE {
+            std::hint::spin_loop()
+        } else {
+            thread::yield_now()
+        }
         false
     })
 }

@@ -18,7 +18,7 @@ fn place(hosts: Vec<usize>) -> Place {
         rate: 1_000_000_000,
         compute: Duration::from_millis(1),
     };
-    Place { hosts, delays, faults: Faults::default(), lost_cores: 0, shares_memory: true }
+    Place { hosts, delays, faults: Faults::default(), killed_after: None, lost_cores: 0, shares_memory: true }
 }
 
 #[test]
@@ -26,7 +26,14 @@ fn one_seed_is_one_run() {
     let once = |seed| {
         let outcome = run(seed, &place(vec![0, 0, 1, 1]), |own| {
             let (rank, ranks) = (own.rank as u64, own.ranks as u64);
-            let mut file = File::open_on(own.endpoint(), "f", Mode::Create, Hints::parse("").unwrap(), std::sync::Arc::new(Opener(own.files.clone(), own.rank))).unwrap();
+            let mut file = File::open_on(
+                own.endpoint(),
+                "f",
+                Mode::Create,
+                Hints::parse("").unwrap(),
+                std::sync::Arc::new(Opener(own.files.clone(), own.rank)),
+            )
+            .unwrap();
             for call in 0..3 {
                 let extents = Extents::strided(call * 1000 * ranks + rank * 10, 10, 10 * ranks as i64, 100).unwrap();
                 let bytes = vec![(rank + 1) as u8; 1000];
@@ -34,7 +41,12 @@ fn one_seed_is_one_run() {
                 own.compute();
             }
             let mut back = vec![0; 1000];
-            file.read_all(&Extents::strided(rank * 10, 10, 10 * ranks as i64, 100).unwrap(), &BufferLayout::Contiguous, &mut back).unwrap();
+            file.read_all(
+                &Extents::strided(rank * 10, 10, 10 * ranks as i64, 100).unwrap(),
+                &BufferLayout::Contiguous,
+                &mut back,
+            )
+            .unwrap();
             assert_eq!(back, vec![(rank + 1) as u8; 1000]);
             file.close().map(drop).unwrap();
         });

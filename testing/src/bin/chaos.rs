@@ -24,7 +24,9 @@ fn main() -> ExitCode {
             ("--seed", Some(value)) => seed = value,
             ("--ranks", Some(value @ 1..=12)) => ranks = value as usize,
             _ => {
-                eprintln!("error: argument {word}; allowed: --programs N, --seconds N, --seed N, --ranks N with N from 1 to 12");
+                eprintln!(
+                    "error: argument {word}; allowed: --programs N, --seconds N, --seed N, --ranks N with N from 1 to 12"
+                );
                 return ExitCode::from(2);
             }
         }

@@ -40,7 +40,12 @@ impl Summary {
 
 /// Runs the programs of seeds, of at most `ranks` ranks each, on all cores, until one is wrong or `is_over`. Calls `tell` after
 /// each program with the number of those that have passed.
-pub fn run_many(seeds: Range<u64>, ranks: usize, is_over: impl Fn() -> bool + Sync, tell: impl Fn(u64) + Sync) -> Summary {
+pub fn run_many(
+    seeds: Range<u64>,
+    ranks: usize,
+    is_over: impl Fn() -> bool + Sync,
+    tell: impl Fn(u64) + Sync,
+) -> Summary {
     let (next, all) = (AtomicU64::new(seeds.start), AtomicU64::new(0));
     let has_failed = AtomicBool::new(false);
     let work = || {
@@ -93,12 +98,14 @@ pub fn write_as_test(program: &Program, folder: &Path) -> std::io::Result<(PathB
 /// # Panics
 /// Panics if one of them is wrong, or no program.
 pub fn run_found(folder: &Path) -> usize {
-    let mut paths: Vec<PathBuf> = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
+    let mut paths: Vec<PathBuf> =
+        std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
     paths.retain(|path| path.extension().is_some_and(|ending| ending == "json"));
     paths.sort();
     for path in &paths {
         let text = std::fs::read_to_string(path).expect("a program");
-        let program: Program = serde_json::from_str(&text).unwrap_or_else(|wrong| panic!("{}: {wrong}", path.display()));
+        let program: Program =
+            serde_json::from_str(&text).unwrap_or_else(|wrong| panic!("{}: {wrong}", path.display()));
         if let Some(wrong) = judge(&program).wrong {
             panic!("{}: {wrong}", path.display());
         }
@@ -145,11 +152,19 @@ fn smaller(program: &Program) -> Vec<Program> {
     for kind in 0..6 {
         let mut less = program.clone();
         let faults = &mut less.faults;
-        let kinds = [&mut faults.short, &mut faults.interrupted, &mut faults.io, &mut faults.space, &mut faults.open, &mut faults.slow];
+        let kinds = [
+            &mut faults.short,
+            &mut faults.interrupted,
+            &mut faults.io,
+            &mut faults.space,
+            &mut faults.open,
+            &mut faults.slow,
+        ];
         let [a, b, c, d, e, f] = kinds;
         *[a, b, c, d, e, f][kind] = 0;
         all.push(less);
     }
+    all.push(Program { killed_after: None, ..program.clone() });
     all.push(Program { lost_cores: 0, ..program.clone() });
     all.push(Program { shares_memory: true, ..program.clone() });
     let one_host = Program { hosts: vec![0; program.hosts.len()], ..program.clone() };

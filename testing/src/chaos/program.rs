@@ -24,6 +24,8 @@ pub struct Program {
     pub shares_memory: bool,
     /// What goes wrong.
     pub faults: Faults,
+    /// Number of turns after which all ranks are killed.
+    pub killed_after: Option<u64>,
     /// The calls, in the order in which every rank makes its own.
     pub calls: Vec<Call>,
 }
@@ -162,21 +164,18 @@ impl Program {
         if random.once_in(3) {
             faults.rank = Some(random.below(ranks as u64) as usize);
         }
+        // Seldom: what a killed program has is never freed.
+        let killed_after = if random.once_in(100) { Some(random.below(1000)) } else { None };
         let span = if random.once_in(300) { 3_000_000 } else { random.one_of(&[200, 2000, 20_000]) };
         let calls = (0..1 + random.below(39)).map(|_| Call::random(&mut random, ranks, span)).collect();
-        Self { seed, hosts, hints, delays, lost_cores, shares_memory, faults, calls }
+        Self { seed, hosts, hints, delays, lost_cores, shares_memory, faults, killed_after, calls }
     }
 
     /// Returns the pieces that are written after call `number` and before an agreement: a rank that makes the call alone may come
     /// after them.
     pub fn unordered(&self, number: usize) -> impl Iterator<Item = (u64, u64)> {
         let later = self.calls[number + 1..].iter().take_while(|call| !call.orders());
-        later.flat_map(|call| match call {
-            Call::Write(pieces, _) => pieces.concat(),
-            Call::WriteAt(_, piece) => vec![*piece],
-            Call::Apart(_, calls) => calls.iter().flat_map(Call::written).collect(),
-            _ => Vec::new(),
-        })
+        later.flat_map(Call::touched)
     }
 
     /// Returns the place of its ranks.
@@ -184,7 +183,14 @@ impl Program {
         let [message, file, compute] = self.delays.map(Duration::from_nanos);
         let delays = Delays { message, file, compute, rate: 1_000_000_000 };
         let (lost_cores, shares_memory) = (self.lost_cores, self.shares_memory);
-        Place { hosts: self.hosts.clone(), delays, lost_cores, shares_memory, faults: self.faults }
+        Place {
+            hosts: self.hosts.clone(),
+            delays,
+            lost_cores,
+            shares_memory,
+            faults: self.faults,
+            killed_after: self.killed_after,
+        }
     }
 }
 
@@ -204,6 +210,15 @@ impl Call {
         match self {
             Self::Write(pieces, _) | Self::Drop(pieces) => pieces.concat(),
             _ => Vec::new(),
+        }
+    }
+
+    /// Returns the pieces that any rank writes, together or alone.
+    pub fn touched(&self) -> Vec<(u64, u64)> {
+        match self {
+            Self::WriteAt(_, piece) => vec![*piece],
+            Self::Apart(_, calls) => calls.iter().flat_map(Self::written).collect(),
+            call => call.written(),
         }
     }
 

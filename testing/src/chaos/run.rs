@@ -1,7 +1,7 @@
 //! Runs a program and compares what its ranks have seen with the model.
 
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use tributary::{BufferLayout, Error, Extent, Extents, File, Hints, Mode};
 
@@ -47,26 +47,37 @@ fn extents(pieces: &[(u64, u64)]) -> Extents {
 pub fn judge(program: &Program) -> Verdict {
     let known = Arc::new(program.clone());
     let shared = known.clone();
-    let outcome = run(program.seed, &program.place(), move |own| rank(&own, &shared));
+    // By rank, also of ranks that do not come to their end.
+    let seen: Arc<Vec<Mutex<Vec<Seen>>>> = Arc::new(program.hosts.iter().map(|_| Mutex::default()).collect());
+    let notes = seen.clone();
+    let outcome = run(program.seed, &program.place(), move |own| rank(&own, &shared, &notes[own.rank]));
     let wrong = match outcome.ended {
         Ended::Stuck(who) => Some(format!("nobody can go on: {}", who.join("; "))),
         Ended::Panicked(text) => Some(format!("panic: {text}")),
-        Ended::All => {
-            let ranks: Vec<Vec<Seen>> = outcome.ranks.into_iter().flatten().collect();
-            compare(&known, &ranks, outcome.files.bytes(Path::new(NAME)), [outcome.files.failed(), outcome.files.refused()])
+        ended => {
+            let take =
+                |seen: &Mutex<Vec<Seen>>| std::mem::take(&mut *seen.lock().unwrap_or_else(PoisonError::into_inner));
+            let ranks: Vec<Vec<Seen>> = seen.iter().map(take).collect();
+            let is_killed = ended == Ended::Killed;
+            compare(
+                &known,
+                is_killed,
+                &ranks,
+                outcome.files.bytes(Path::new(NAME)),
+                [outcome.files.failed(), outcome.files.refused()],
+            )
         }
     };
     Verdict { wrong, digest: outcome.digest, turns: outcome.turns }
 }
 
 /// The program of one rank. It ends with an error of the opening; other errors are noted, and it goes on.
-fn rank(own: &RankInWorld, program: &Program) -> Vec<Seen> {
+fn rank(own: &RankInWorld, program: &Program, seen: &Mutex<Vec<Seen>>) {
     let hints = Hints::parse(&program.hints.join(";")).expect("hints of the list");
     let files = Arc::new(Opener(own.files.clone(), own.rank));
     let open = |mode| File::open_on(own.endpoint(), NAME, mode, hints.clone(), files.clone());
-    let mut seen = Vec::new();
-    let mut note = |outcome: Result<Vec<u8>, Error>| {
-        seen.push(match outcome {
+    let note = |outcome: Result<Vec<u8>, Error>| {
+        seen.lock().unwrap_or_else(PoisonError::into_inner).push(match outcome {
             Ok(bytes) => Seen { error: None, bytes },
             Err(error) => Seen { error: Some(error.to_string()), bytes: Vec::new() },
         });
@@ -78,7 +89,7 @@ fn rank(own: &RankInWorld, program: &Program) -> Vec<Seen> {
         None => note(Err(Error::state("no file"))),
     }
     for (number, call) in program.calls.iter().enumerate() {
-        let Some(mut now) = file.take() else { return seen };
+        let Some(mut now) = file.take() else { return };
         own.compute();
         let mode = match call {
             Call::Reopen => Mode::Update,
@@ -107,7 +118,6 @@ fn rank(own: &RankInWorld, program: &Program) -> Vec<Seen> {
     if let Some(file) = file {
         note(file.close().map(|_| Vec::new()));
     }
-    seen
 }
 
 /// Returns the buffer of a write and its layout: in every third call with gaps.
@@ -173,7 +183,8 @@ fn made(file: &mut File, number: usize, call: &Call, own: &RankInWorld) -> Resul
                 }
                 How::Tests => tested(file.start_read_all(&extents, &layout, &mut bytes), own),
             }?;
-            let found: Vec<u8> = places(&layout, len).map(|at| std::mem::replace(&mut bytes[at as usize], BEFORE)).collect();
+            let found: Vec<u8> =
+                places(&layout, len).map(|at| std::mem::replace(&mut bytes[at as usize], BEFORE)).collect();
             assert!(bytes.iter().all(|byte| *byte == BEFORE), "a read has changed gaps of its buffer");
             Ok(found)
         }
@@ -206,7 +217,13 @@ fn tested<T>(mut operation: tributary::Operation<'_, T>, own: &RankInWorld) -> R
 }
 
 /// Returns what is wrong with what the ranks have seen and with the file at the end.
-fn compare(program: &Program, ranks: &[Vec<Seen>], file: Option<Vec<u8>>, [failed, refused]: [u64; 2]) -> Option<String> {
+fn compare(
+    program: &Program,
+    is_killed: bool,
+    ranks: &[Vec<Seen>],
+    file: Option<Vec<u8>>,
+    [failed, refused]: [u64; 2],
+) -> Option<String> {
     let is_behind = program.hints.iter().any(|hint| hint.starts_with("trib_write_behind"));
     let told = ranks.iter().flatten().filter(|seen| seen.error.is_some()).count();
     let is_illegal = |call: &Call| matches!(call, Call::Apart(..) | Call::ReopenToRead | Call::Drop(_));
@@ -214,7 +231,7 @@ fn compare(program: &Program, ranks: &[Vec<Seen>], file: Option<Vec<u8>>, [faile
         let first = ranks.iter().flatten().find_map(|seen| seen.error.clone());
         return Some(format!("an error although no call on the file has failed: {}", first.unwrap_or_default()));
     }
-    if told == 0 && failed > 0 {
+    if told == 0 && failed > 0 && !is_killed {
         return Some(format!("{failed} calls on the file have failed, and no call has told of it"));
     }
     let mut model = Model::default();
@@ -228,6 +245,9 @@ fn compare(program: &Program, ranks: &[Vec<Seen>], file: Option<Vec<u8>>, [faile
         let differs = errors.iter().any(|error| *error != errors[0]);
         differs.then(|| format!("{what}: ranks have different errors: {errors:?}"))
     };
+    if is_killed && ranks.iter().any(Vec::is_empty) {
+        return None;
+    }
     if let Some(wrong) = alike(0, "open") {
         return Some(wrong);
     }
@@ -239,6 +259,13 @@ fn compare(program: &Program, ranks: &[Vec<Seen>], file: Option<Vec<u8>>, [faile
     };
     for (number, call) in program.calls.iter().enumerate() {
         let at = number + 1;
+        if is_killed && ranks.iter().any(|seen| seen.len() <= at) {
+            // Some ranks were in this call, others may have made later ones: no bytes of them are sure.
+            let rest = &program.calls[number..];
+            model.fail(rest.iter().flat_map(Call::touched), is_behind);
+            rest.iter().filter_map(Call::len).for_each(|len| model.set_len(len, false));
+            return file.and_then(|file| model.wrong_file(&file)).map(|wrong| format!("killed in {call:?}: {wrong}"));
+        }
         if ended_early(at) {
             return None;
         }
@@ -337,6 +364,10 @@ fn compare(program: &Program, ranks: &[Vec<Seen>], file: Option<Vec<u8>>, [faile
         }
     }
     let last = program.calls.len() + 1;
+    if is_killed {
+        model.fail([], is_behind);
+        return model.wrong_file(&file?).map(|wrong| format!("killed in the close: {wrong}"));
+    }
     if let Some(wrong) = alike(last, "close") {
         return Some(wrong);
     }

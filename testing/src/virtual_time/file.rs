@@ -108,7 +108,11 @@ impl Files {
         if self.is_due(rank, self.faults.interrupted) {
             return Err(io::ErrorKind::Interrupted.into());
         }
-        Ok(if len > 1 && self.is_due(rank, self.faults.short) { 1 + self.tasks.random(len as u64 - 1) as usize } else { len })
+        Ok(if len > 1 && self.is_due(rank, self.faults.short) {
+            1 + self.tasks.random(len as u64 - 1) as usize
+        } else {
+            len
+        })
     }
 
     fn handle(self: &Arc<Self>, rank: usize, data: Arc<Data>, mode: Mode) -> Box<dyn Storage> {
@@ -137,7 +141,8 @@ impl OpenStorage for Opener {
         }
         let mut all = lock(&self.0.all);
         let number = all.len() as u64;
-        let data = all.entry(path.to_path_buf()).or_insert_with(|| Arc::new(Data { number, ..Data::default() })).clone();
+        let data =
+            all.entry(path.to_path_buf()).or_insert_with(|| Arc::new(Data { number, ..Data::default() })).clone();
         drop(all);
         Ok(self.0.handle(self.1, data, Mode::Create))
     }
@@ -228,7 +233,11 @@ impl FileControl for Handle {
         self.files.pass(self.rank, 0);
         let _ = number;
         let mut held = lock(&self.data.held);
-        if range.is_empty() { held.remove(&self.number) } else { held.insert(self.number, range) };
+        if range.is_empty() {
+            held.remove(&self.number)
+        } else {
+            held.insert(self.number, range)
+        };
         Ok(())
     }
 

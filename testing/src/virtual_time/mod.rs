@@ -30,6 +30,8 @@ pub struct Place {
     pub shares_memory: bool,
     /// Which calls on the file fail.
     pub faults: Faults,
+    /// Number of turns after which all ranks are killed, as a launcher kills a job of which one rank has died.
+    pub killed_after: Option<u64>,
 }
 
 /// Delays in virtual time.
@@ -119,7 +121,7 @@ pub fn run<T: Send + 'static>(
             results.lock().unwrap_or_else(std::sync::PoisonError::into_inner)[rank] = Some(result);
         });
     }
-    let ended = tasks.clone().run();
+    let ended = tasks.clone().run(place.killed_after);
     let (turns, digest, took) = tasks.counted();
     network.forget();
     let ranks = std::mem::take(&mut *results.lock().unwrap_or_else(std::sync::PoisonError::into_inner));

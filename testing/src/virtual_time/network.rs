@@ -159,7 +159,13 @@ impl Messages {
         self.next_ticket
     }
 
-    fn matched(&mut self, from: Rank, (ticket, capacity): (Ticket, u64), message: Message, acknowledge: Option<Ticket>) -> Result<()> {
+    fn matched(
+        &mut self,
+        from: Rank,
+        (ticket, capacity): (Ticket, u64),
+        message: Message,
+        acknowledge: Option<Ticket>,
+    ) -> Result<()> {
         if message.len() as u64 > capacity {
             return Err(Error::fabric(format!("{} bytes arrived for a receive of {capacity}", message.len())));
         }
@@ -197,7 +203,13 @@ impl Transport for Messages {
         let acknowledge = (mode == SendMode::Synchronous).then_some(ticket);
         // A body of its own, as on a real network: the sender may change its memory when the send is complete.
         let (len, message) = (message.len(), Message::copy_from_slice(&message));
-        self.network.send(self.context, self.rank, to, len, Envelope::Body { from: self.rank, tag, message, acknowledge });
+        self.network.send(
+            self.context,
+            self.rank,
+            to,
+            len,
+            Envelope::Body { from: self.rank, tag, message, acknowledge },
+        );
         if acknowledge.is_none() {
             self.done.push(Completion { ticket, message: None });
         }

@@ -5,7 +5,7 @@ use std::cell::{Cell, RefCell};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 use std::io;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};
 
@@ -32,6 +32,8 @@ pub enum Ended {
     Stuck(Vec<String>),
     /// A task has panicked.
     Panicked(String),
+    /// All ranks were killed after so many turns as was asked.
+    Killed,
 }
 
 /// The tasks of a run.
@@ -81,11 +83,13 @@ enum Timer {
     Core(TaskId),
 }
 
+type Body = Coroutine<(), (), (), DefaultStack>;
+
 struct Task {
     name: Arc<str>,
     process: Arc<ProcessValues>,
     is_rank: bool,
-    body: Option<Coroutine<(), (), (), DefaultStack>>,
+    body: Option<Body>,
     yielder: *const Yielder<(), ()>,
     /// Key that the task waits for; `None` if it can go on.
     waits_for: Option<usize>,
@@ -288,8 +292,7 @@ impl Tasks {
 
     fn panicked(&self, panic: Box<dyn Any + Send>) {
         if self.is_over.get() {
-            // corosensei unwinds a task by a panic of its own.
-            std::panic::resume_unwind(panic);
+            return;
         }
         let text = panic.downcast_ref::<String>().cloned();
         let text = text.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_string()));
@@ -299,22 +302,23 @@ impl Tasks {
         state.panic.get_or_insert_with(|| format!("{name}: {}", text.unwrap_or_default()));
     }
 
-    /// Runs the tasks until all ranks have ended, or nobody can go on.
-    pub fn run(self: Arc<Self>) -> Ended {
-        let ended = enter(self.clone(), || self.run_tasks());
+    /// Runs the tasks until all ranks have ended, or nobody can go on; or for `most` turns.
+    pub fn run(self: Arc<Self>, most: Option<u64>) -> Ended {
+        let ended = enter(self.clone(), || self.run_tasks(most.unwrap_or(u64::MAX)));
         self.is_over.set(true);
-        // What has not ended is unwound: threads that wait for work, or all tasks if they are stuck.
+        // Threads that wait for work end at their wait.
         let rest = 0..self.state.borrow().tasks.len() as TaskId;
         enter(self.clone(), || {
             for id in rest {
                 let task = self.state.borrow_mut().tasks[id as usize].take();
-                let Some(Task { body: Some(mut body), yielder, .. }) = task else { continue };
+                let Some(Task { body: Some(body), yielder, .. }) = task else { continue };
                 self.running.set(Some((id, yielder)));
-                if ended == Ended::All {
-                    body.force_unwind();
-                    STACKS.with_borrow_mut(|stacks| stacks.push(body.into_stack()));
+                if !body.started() {
+                    drop(body);
+                } else if ended == Ended::All {
+                    self.end(body);
                 } else {
-                    // Values of a run that went wrong may not be fit to be dropped.
+                    // A process that is killed drops nothing, and the values of a run that went wrong may not be fit for it.
                     std::mem::forget(body);
                 }
             }
@@ -323,7 +327,15 @@ impl Tasks {
         ended
     }
 
-    fn run_tasks(&self) -> Ended {
+    /// Ends a task: its waits panic from now on.
+    fn end(&self, mut body: Body) {
+        while !body.done() {
+            body.resume(());
+        }
+        STACKS.with_borrow_mut(|stacks| stacks.push(body.into_stack()));
+    }
+
+    fn run_tasks(&self, most: u64) -> Ended {
         loop {
             let mut state = self.state.borrow_mut();
             if let Some(panic) = state.panic.take() {
@@ -331,6 +343,9 @@ impl Tasks {
             }
             if state.ranks == 0 {
                 return Ended::All;
+            }
+            if state.turns >= most {
+                return Ended::Killed;
             }
             let Some(id) = state.choose().filter(|_| state.now - state.eventful < QUIET) else {
                 return Ended::Stuck(state.who_waits());
@@ -358,6 +373,13 @@ impl Tasks {
         }
     }
 
+    /// Ends the running task by a panic that prints nothing; not while a panic ends it already.
+    fn leave(&self) {
+        if !std::thread::panicking() {
+            resume_unwind(Box::new("the run is over"));
+        }
+    }
+
     /// Gives up control.
     fn suspend(&self) {
         let (_, yielder) = self.running.get().expect("a task runs");
@@ -377,7 +399,10 @@ impl World for Tasks {
     }
 
     fn block(&self, key: usize, longest: Option<Duration>) -> bool {
-        let Some((id, _)) = self.running.get().filter(|_| !self.is_over.get()) else { return false };
+        let Some((id, _)) = self.running.get().filter(|_| !self.is_over.get()) else {
+            self.leave();
+            return false;
+        };
         let mut state = self.state.borrow_mut();
         let now = state.now;
         let task = state.task(id).expect("a task");
@@ -391,6 +416,10 @@ impl World for Tasks {
         }
         drop(state);
         self.suspend();
+        if self.is_over.get() {
+            self.leave();
+            return false;
+        }
         !self.state.borrow_mut().task(id).is_some_and(|task| task.is_late)
     }
 
