@@ -19,7 +19,7 @@ use tributary_bindings::opening::{decided_by, endpoint_on};
 use crate::all;
 use crate::amode::AccessMode;
 use crate::guard::status;
-use crate::handle::{self, GioFile, opened};
+use crate::handle::{GioFile, OPEN, opened};
 use crate::hints;
 use crate::name::path_of;
 
@@ -39,7 +39,7 @@ pub unsafe extern "C-unwind" fn GIO_open(
             fh.write(std::ptr::null_mut());
         }
         let opened = open(comm, filename, amode, info, fh.is_null())?;
-        fh.write(handle::add(opened));
+        fh.write(OPEN.add(opened));
         Ok(())
     })
 }
@@ -137,7 +137,7 @@ pub unsafe extern "C-unwind" fn GIO_close(fh: *mut *mut GioFile) -> c_int {
     // SAFETY: the caller's promises: `fh` is null or may be read and written, and nobody else uses the file.
     status("GIO_close", || unsafe {
         let place = fh.as_mut().ok_or_else(|| Error::argument("fh", "NULL", "a pointer to a handle from GIO_open"))?;
-        handle::take(std::mem::replace(place, std::ptr::null_mut()))?.close()
+        OPEN.take(std::mem::replace(place, std::ptr::null_mut()))?.close()
     })
 }
 
