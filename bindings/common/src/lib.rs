@@ -11,7 +11,6 @@
 //! | `prefix` | prefixes of file names that name a file system |
 //! | `guard` | no panic reaches C |
 
-pub mod access;
 pub mod communicator;
 pub mod guard;
 pub mod handles;

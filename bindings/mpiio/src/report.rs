@@ -16,8 +16,8 @@ use crate::counts::{CallCounts, ExchangeTotals, LeftToMpi, Ran};
 use crate::deletions::DeletionsInVain;
 use crate::door;
 use crate::failures::FailedCalls;
+use crate::files::OpenFile;
 use crate::hints::effective;
-use crate::open_file::OpenFile;
 
 /// Hint that `calls::pnetcdf` adds to those of PnetCDF.
 const DRIVER_ADDED: &str = "nc_driver=mpiio";

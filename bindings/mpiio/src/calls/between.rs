@@ -14,16 +14,14 @@ use super::passing::note;
 use super::step::Step;
 use crate::abi::SUCCESS;
 use crate::abi::errors::io_outcome;
-use crate::abi::word::{Word, to_word};
-use crate::backend::Runner;
+use crate::abi::word::{Word, from_word, to_word};
+use crate::backend::{CallOfUnopened, Runner};
 use crate::counts::SHARED_POINTER;
 use crate::entry::Answer;
 use crate::error_handler::{raise, returning};
-use crate::files::{self, SharedFile};
+use crate::files::{self, OpenFile, SharedFile};
 use crate::next::InterposedFunction;
-use crate::open_file::OpenFile;
 use crate::pending;
-use crate::unopened::CallOfUnopened;
 
 /// Handles MPI_File_set_size. Collective over the file's ranks.
 pub fn set_size(function: &'static InterposedFunction, arguments: &[Word]) -> Answer {
@@ -44,9 +42,67 @@ pub fn seek_shared(function: &'static InterposedFunction, arguments: &[Word]) ->
 pub fn ordered(function: &'static InterposedFunction, arguments: &[Word]) -> Answer {
     // The end of a split collective is no call of its own in reports.
     if !function.name().ends_with("_end") {
-        note(function, arguments, SHARED_POINTER);
+        note(function, arguments, SHARED_POINTER, None);
     }
     run(CallKind::Ordered, None, function, arguments)
+}
+
+/// Handles MPI_File_set_atomicity: passes the call to MPI, and records the mode if MPI succeeds. In atomic mode MPI runs
+/// every call. The calls of the two modes
+/// are run by two libraries, so the ranks agree before and after the change if the engine has opened the file.
+pub fn set_atomicity(function: &'static InterposedFunction, arguments: &[Word]) -> Answer {
+    let [handle, flag] = *arguments else { return Answer::Pass };
+    let Some(shared) = files::find(handle) else { return Answer::Pass };
+    // SAFETY: the argument is an int.
+    let is_atomic = unsafe { from_word::<c_int>(flag) } != 0;
+    let known = shared.clone();
+    let record = move |file: &mut OpenFile| {
+        file.is_atomic = is_atomic;
+        known.sieving.iter().for_each(|sieving| sieving.set_atomic(is_atomic));
+        if let Some(own) = &file.own {
+            own.set_atomic(is_atomic);
+        }
+    };
+    let unopened = Some(CallOfUnopened::SetAtomicity);
+    match between(&shared, CallKind::SetAtomicity, unopened, (function, arguments), record.clone()) {
+        Some(Ok(())) => Answer::code(SUCCESS),
+        Some(Err(answer)) => answer,
+        None => Answer::call(function, arguments, move |code| {
+            if code as c_int == SUCCESS {
+                record(&mut shared.lock());
+            }
+            Answer::Return(code)
+        }),
+    }
+}
+
+/// Handles MPI_File_sync: syncs what MPI and the engine's aggregators have written. Collective over the file's ranks. All
+/// ranks raise the error of one rank. MPI does not call
+/// this rank's error handler before the ranks have agreed: an exception from the handler would leave the other ranks
+/// waiting.
+pub fn sync(function: &'static InterposedFunction, arguments: &[Word]) -> Answer {
+    let [handle] = *arguments else { return Answer::Pass };
+    let Some(shared) = files::find(handle) else { return Answer::Pass };
+    pending::settle(&shared);
+    let mut file = shared.lock();
+    let (speaks, path) = (file.backend.is_first, file.backend.path.clone());
+    let waiting = file.backend.waiting();
+    let checked = file.backend.check_unopened(CallOfUnopened::Sync, function);
+    if let Err(error) = pending::complete(waiting.as_ref(), checked) {
+        return Answer::Raise { file: handle, error, speaks };
+    }
+    let Runner::Engine(engine) = &mut file.backend.runner else { return Answer::Pass };
+    binding::call_them(engine, function.full_name());
+    // The call follows only after all ranks are known to be here, because in some MPI libraries ranks wait for each
+    // other. (A tool that is loaded behind this library may look at the call.)
+    let synced = binding::sync_with(engine, |rank| {
+        let code = returning(handle, || function.call(arguments));
+        io_outcome("MPI_File_sync", code as c_int, rank, &path)
+    });
+    match pending::complete(waiting.as_ref(), synced) {
+        Ok(()) => Answer::code(SUCCESS),
+        Err(error) => Answer::Raise { file: handle, error, speaks },
+    }
 }
 
 fn run(
@@ -71,7 +127,7 @@ fn run(
 /// # Errors
 /// The answer to the program's call: MPI's code on a rank where MPI's call failed; on all ranks, or on all other ranks,
 /// the error that the ranks have agreed on.
-pub fn between(
+fn between(
     shared: &Arc<SharedFile>,
     kind: CallKind,
     unopened: Option<CallOfUnopened>,

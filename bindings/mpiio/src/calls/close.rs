@@ -10,6 +10,7 @@ use tributary::engine::StallWatchdog;
 use crate::abi::SUCCESS;
 use crate::abi::errors::class;
 use crate::abi::word::{Word, to_word};
+use crate::backend::CallOfUnopened;
 use crate::deletions::{self, DeletionsInVain};
 use crate::entry::Answer;
 use crate::files;
@@ -18,7 +19,6 @@ use crate::next::InterposedFunction;
 use crate::pending;
 use crate::report::{self, Report, describe_hints};
 use crate::sieving::Sieving;
-use crate::unopened::CallOfUnopened;
 
 /// Handles MPI_File_close. Collective over the file's ranks.
 pub fn close(function: &'static InterposedFunction, arguments: &[Word]) -> Answer {

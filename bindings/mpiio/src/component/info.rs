@@ -21,7 +21,7 @@ use super::ompio::symbol;
 use crate::abi::SUCCESS;
 use crate::abi::word::Word;
 use crate::backend::EffectiveHint;
-use crate::calls::set_info::want_entries;
+use crate::calls::settings::want_entries;
 use crate::entry::alone_inside;
 use crate::exports::row;
 use crate::files;

@@ -25,10 +25,9 @@ use std::sync::Once;
 use tributary_abi::{Abi, find};
 
 use crate::abi::word::Word;
-use crate::door::{self, Door};
+use crate::door::{self, Door, is_first_rank};
 use crate::entry;
 use crate::report;
-use crate::supported::is_first_rank;
 
 mod deletion;
 mod info;

@@ -22,7 +22,7 @@ use tributary::fingerprint;
 use tributary::hints::{Environment, Log};
 use tributary_abi::{self as ffi, SUCCESS, handles};
 
-use crate::abi::{is_world_there, rank, ranks, world};
+use crate::abi::{is_world_there, rank, ranks};
 use crate::counts::CallCounts;
 
 /// Number of sums that ranks add up.
@@ -183,7 +183,7 @@ pub fn tell() -> Vec<String> {
         return Vec::new();
     }
     // SAFETY: MPI is initialised and not finalised.
-    let (rank, ranks) = unsafe { (rank(world()) as usize, ranks(world()) as usize) };
+    let (rank, ranks) = unsafe { (rank(handles().comm_world) as usize, ranks(handles().comm_world) as usize) };
     let line = match is_together {
         true => sum(rank, ranks).map(|(sums, hosts)| JobLine::from_sums(sums, ranks, Some(hosts))),
         false => Some(JobLine::from_sums(own(), ranks, None)),
@@ -199,7 +199,7 @@ fn sum(rank: usize, ranks: usize) -> Option<(JobSums, usize)> {
     let host = fingerprint([std::fs::read("/proc/sys/kernel/hostname").unwrap_or_default()]);
     let (own, mut sums) = (own(), JobSums([0; SUMS]));
     let mut hosts = vec![0u64; if rank == 0 { ranks } else { 0 }];
-    let (number, comm) = (handles().uint64, world());
+    let (number, comm) = (handles().uint64, handles().comm_world);
     // SAFETY: two arrays of so many numbers; MPI is initialised.
     let reduced = unsafe {
         ffi::MPI_Reduce(own.0.as_ptr().cast(), sums.0.as_mut_ptr().cast(), SUMS as i32, number, handles().sum, 0, comm)

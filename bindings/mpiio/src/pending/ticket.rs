@@ -21,12 +21,12 @@ use super::PENDING;
 use crate::abi::errors::class;
 use crate::abi::word::{Word, to_word};
 use crate::abi::{SUCCESS, check, status};
-use crate::calls::attempt::Ended;
+use crate::backend::Ended;
 use crate::component;
 use crate::door;
 use crate::error_handler::raise;
 use crate::files;
-use crate::next::InterposedFunction;
+use crate::next::{Form, InterposedFunction};
 
 /// A collective call in flight: its file, its function, its request and its result.
 pub struct CallTicket {
@@ -40,6 +40,15 @@ pub struct CallTicket {
     is_noted: AtomicBool,
     request: OnceLock<MPI_Request>,
     outcome: OnceLock<Result<Ended, Error>>,
+}
+
+/// A split collective that the program has begun and not ended.
+pub struct Split {
+    /// Form of the function that began it.
+    pub form: Form,
+    /// Ticket of the engine's call in flight. None if MPI runs the call with an explicit offset, the position of this
+    /// library's file pointer at the begin.
+    pub ticket: Option<Arc<CallTicket>>,
 }
 
 /// Returns the table of calls whose requests the program has not completed.

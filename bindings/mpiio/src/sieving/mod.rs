@@ -23,15 +23,14 @@
 //! that call's file stop writing early: a program that goes on like this sieves from then on.
 
 use std::ffi::{CString, c_char, c_int};
-use std::ops::Range;
 use std::os::unix::ffi::OsStrExt;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
+use tributary::BufferLayout;
+use tributary::access::OwnedAccess;
 use tributary::engine::{may_be_behind, may_have_device_memory};
-use tributary::{BufferLayout, Error};
 use tributary_abi::{constants, function_name, handles};
-use tributary_bindings::access::Access;
 use tributary_bindings::info::made_of;
 
 use crate::abi::errors::class;
@@ -99,9 +98,9 @@ pub enum Way {
     Program,
     /// MPI, through this handle, which may sieve.
     Second(Word),
-    /// MPI, through the program's handle, under a lock ([`Sieving::lock`]).
+    /// MPI, through the program's handle, under a lock that data sieving respects ([`OwnHandle::lock`]).
     Locked,
-    /// This library, piece by piece ([`Sieving::write`]).
+    /// This library, piece by piece, through its own handle, under that lock ([`OwnHandle::transfer`]).
     Pieces,
 }
 
@@ -121,7 +120,8 @@ pub struct Sieving {
     /// True in atomic mode.
     is_atomic: AtomicBool,
     second: Mutex<Second>,
-    pieces: OwnHandle,
+    /// This library's own handle, which writes piece by piece.
+    pub pieces: OwnHandle,
 }
 
 #[derive(Debug, Default)]
@@ -158,7 +158,7 @@ impl Sieving {
 
     /// Returns the way of an independent write of `access` to the file with MPI's handle `first`; blocking if `blocks`. Collective
     /// calls of the process are in flight if `has_calls`. Local.
-    pub fn way(&self, access: &Access, first: Word, (blocks, has_calls): (bool, bool)) -> Way {
+    pub fn way(&self, access: &OwnedAccess<'_>, first: Word, (blocks, has_calls): (bool, bool)) -> Way {
         let is_one_piece = access.file.count() <= 1;
         let is_plain = is_one_piece && matches!(access.layout, BufferLayout::Contiguous);
         if is_plain || self.is_atomic.load(Ordering::Relaxed) || self.asked().as_deref() == Some(NEVER) {
@@ -179,25 +179,6 @@ impl Sieving {
             }
         }
         if may_have_device_memory() { Way::Locked } else { Way::Pieces }
-    }
-
-    /// Writes an access piece by piece, through this library's own handle, under a lock that data sieving respects; None if it
-    /// cannot be opened. Local.
-    ///
-    /// # Errors
-    /// An error of the system. Some of the bytes may then be written.
-    ///
-    /// # Safety
-    /// The memory that the layout of `access` lists is valid for reads, and nobody writes to it during the call.
-    pub unsafe fn write(&self, access: &Access) -> Option<Result<u64, Error>> {
-        // SAFETY: the caller's promise.
-        unsafe { self.pieces.write_locked(access) }
-    }
-
-    /// Takes the lock that data sieving respects on a range of the file, or releases it. Returns false if there is none.
-    /// Local.
-    pub fn lock(&self, range: Range<u64>, taken: bool) -> bool {
-        self.pieces.lock(range, taken)
     }
 
     /// Returns the handle that may sieve, with the view of the handle `first`; None if there is none. Local.
