@@ -69,7 +69,7 @@ pub struct Backend {
     single: Option<Box<SingleRankHandle>>,
     /// New hints of this rank since the file was opened. The next collective call applies the hints of the first rank
     /// on all ranks.
-    pub wanted: Option<Box<Hints>>,
+    wanted: Option<Box<Hints>>,
     /// True in the call in which the engine has opened the file: all ranks are in it.
     is_just_opened: bool,
     /// Promise of this rank to the others, while they may write before this rank is in their call.
@@ -117,7 +117,7 @@ impl Backend {
     }
 
     /// Returns true if the engine has not tried to open the file yet.
-    pub fn is_to_start(&self) -> bool {
+    fn is_to_start(&self) -> bool {
         matches!(self.runner, Runner::NotOpened(_))
     }
 
@@ -156,7 +156,7 @@ impl Backend {
     /// # Errors
     /// A hint from the environment is not allowed. All ranks get the same error, and MPI runs the calls of this file
     /// from then on.
-    pub async fn start(&mut self, function: &'static InterposedFunction) -> Result<(), Error> {
+    async fn start(&mut self, function: &'static InterposedFunction) -> Result<(), Error> {
         if self.is_to_start() {
             self.effective = None;
             self.open_in(CallOfUnopened::Transfer, function, "the library did not open the file").await?;
@@ -206,7 +206,7 @@ impl Backend {
     ///
     /// # Errors
     /// The reason why MPI runs the calls.
-    pub fn engine(&mut self) -> Result<&mut File, String> {
+    fn engine(&mut self) -> Result<&mut File, String> {
         match &mut self.runner {
             Runner::Mpi(why) => Err(why.clone()),
             Runner::NotOpened(_) | Runner::InUse(_) => Err("the library has not opened the file yet".to_string()),
@@ -225,11 +225,12 @@ impl Backend {
     }
 
     /// Makes or ends this rank's promise to the others, after a call of the engine.
-    pub fn promise(&mut self) {
+    fn promise(&mut self) {
         let is_due = matches!(&self.runner, Runner::Engine(file) if binding::lets_ranks_write_early(file));
         self.promise = is_due.then(|| self.promise.take().unwrap_or_else(Promise::new));
     }
 
+    /// Returns this rank's endpoint, if the file has one.
     fn endpoint(&mut self) -> Option<&mut Endpoint> {
         match &mut self.runner {
             Runner::NotOpened(unopened) => Some(&mut unopened.endpoint),

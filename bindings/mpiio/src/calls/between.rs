@@ -11,6 +11,7 @@ use std::sync::Arc;
 use tributary::engine::{CallKind, binding};
 
 use super::passing::note;
+use super::pointed::with_offset;
 use super::step::Step;
 use crate::abi::SUCCESS;
 use crate::abi::errors::io_outcome;
@@ -48,8 +49,8 @@ pub fn ordered(function: &'static InterposedFunction, arguments: &[Word]) -> Ans
 }
 
 /// Handles MPI_File_set_atomicity: passes the call to MPI, and records the mode if MPI succeeds. In atomic mode MPI runs
-/// every call. The calls of the two modes
-/// are run by two libraries, so the ranks agree before and after the change if the engine has opened the file.
+/// every call. The calls of the two modes are run by two libraries, so the ranks agree before and after the change if the
+/// engine has opened the file.
 pub fn set_atomicity(function: &'static InterposedFunction, arguments: &[Word]) -> Answer {
     let [handle, flag] = *arguments else { return Answer::Pass };
     let Some(shared) = files::find(handle) else { return Answer::Pass };
@@ -64,22 +65,20 @@ pub fn set_atomicity(function: &'static InterposedFunction, arguments: &[Word]) 
         }
     };
     let unopened = Some(CallOfUnopened::SetAtomicity);
-    match between(&shared, CallKind::SetAtomicity, unopened, (function, arguments), record.clone()) {
-        Some(Ok(())) => Answer::code(SUCCESS),
-        Some(Err(answer)) => answer,
-        None => Answer::call(function, arguments, move |code| {
+    let answer = between(&shared, CallKind::SetAtomicity, unopened, (function, arguments), record.clone());
+    answer.unwrap_or_else(|| {
+        Answer::call(function, arguments, move |code| {
             if code as c_int == SUCCESS {
                 record(&mut shared.lock());
             }
             Answer::Return(code)
-        }),
-    }
+        })
+    })
 }
 
 /// Handles MPI_File_sync: syncs what MPI and the engine's aggregators have written. Collective over the file's ranks. All
-/// ranks raise the error of one rank. MPI does not call
-/// this rank's error handler before the ranks have agreed: an exception from the handler would leave the other ranks
-/// waiting.
+/// ranks raise the error of one rank. MPI does not call this rank's error handler before the ranks have agreed: an
+/// exception from the handler would leave the other ranks waiting.
 pub fn sync(function: &'static InterposedFunction, arguments: &[Word]) -> Answer {
     let [handle] = *arguments else { return Answer::Pass };
     let Some(shared) = files::find(handle) else { return Answer::Pass };
@@ -112,28 +111,21 @@ fn run(
     arguments: &[Word],
 ) -> Answer {
     let Some(shared) = arguments.first().and_then(|&handle| files::find(handle)) else { return Answer::Pass };
-    match between(&shared, kind, unopened, (function, arguments), |_| {}) {
-        Some(Ok(())) => Answer::code(SUCCESS),
-        Some(Err(answer)) => answer,
-        None => Answer::Pass,
-    }
+    between(&shared, kind, unopened, (function, arguments), |_| {}).unwrap_or(Answer::Pass)
 }
 
-/// Runs a collective `call` of MPI, the function and its arguments, between two agreements, if the engine has opened the
-/// file. Otherwise returns None, and MPI must run the call; with `unopened`, the ranks of a file that the engine may open
-/// later have then checked that all are in the same call. `then` changes the file's state after success on all ranks.
-/// Collective.
-///
-/// # Errors
-/// The answer to the program's call: MPI's code on a rank where MPI's call failed; on all ranks, or on all other ranks,
-/// the error that the ranks have agreed on.
+/// Runs a collective call of MPI, the function and its arguments, between two agreements, if the engine has opened the
+/// file, and returns the answer to the program's call. After a failure that is MPI's code on a rank where MPI's call
+/// failed, and on all ranks, or on all other ranks, the error that the ranks have agreed on. Otherwise returns None, and
+/// MPI must run the call; with `unopened`, the ranks of a file that the engine may open later have then checked that all
+/// are in the same call. `then` changes the file's state after success on all ranks. Collective.
 fn between(
     shared: &Arc<SharedFile>,
     kind: CallKind,
     unopened: Option<CallOfUnopened>,
     (function, arguments): (&'static InterposedFunction, &[Word]),
     then: impl FnOnce(&mut OpenFile),
-) -> Option<Result<(), Answer>> {
+) -> Option<Answer> {
     let handle = *arguments.first()?;
     pending::settle(shared);
     shared.wait_for_writes(|| None);
@@ -142,7 +134,7 @@ fn between(
     if let Some(call) = unopened
         && let Err(error) = pending::complete(waiting.as_ref(), file.backend.check_unopened(call, function))
     {
-        return Some(Err(Answer::Raise { file: handle, error, speaks }));
+        return Some(Answer::Raise { file: handle, error, speaks });
     }
     let Runner::Engine(engine) = &mut file.backend.runner else { return None };
     binding::call_them(engine, function.full_name());
@@ -156,23 +148,27 @@ fn between(
     Some(match pending::complete(waiting.as_ref(), call) {
         Ok(()) => {
             then(&mut file);
-            Ok(())
+            Answer::code(SUCCESS)
         }
-        Err(error) => Err(failure(handle, code, error, speaks)),
+        Err(error) => failure(handle, code, error, speaks),
     })
 }
 
-/// Passes a collective write that the engine cannot run to MPI, as a call of `called` with the arguments `given`. No rank
-/// returns before MPI's call has ended on all ranks. `step` is the program's move of the individual file pointer, if this
-/// library keeps it. Collective.
+/// Passes a collective write that the engine cannot run to MPI. No rank returns before MPI's call has ended on all ranks.
+/// `step` is the program's move of the individual file pointer, if this library keeps it: then MPI's function is `at`, which
+/// has an explicit offset. Collective.
 pub fn left_write(
     shared: Arc<SharedFile>,
-    function: &'static InterposedFunction,
-    (called, given): (&'static InterposedFunction, &[Word]),
+    (function, arguments): (&'static InterposedFunction, &[Word]),
+    at: Option<&'static InterposedFunction>,
     step: Option<Step>,
 ) -> Answer {
-    let handle = given.first().copied().unwrap_or_default();
-    Answer::quiet_call(handle, called, given, move |code| {
+    let handle = arguments.first().copied().unwrap_or_default();
+    let (called, given) = match (at, &step) {
+        (Some(at), Some(step)) => (at, with_offset(arguments, step.offset)),
+        _ => (function, arguments.to_vec()),
+    };
+    Answer::quiet_call(handle, called, &given, move |code| {
         let code = code as c_int;
         step.into_iter().filter(|_| code == SUCCESS).for_each(Step::keep);
         let mut file = shared.lock();

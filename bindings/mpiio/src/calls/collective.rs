@@ -49,7 +49,7 @@ pub struct CallArguments {
     /// The file handle.
     file: Word,
     /// Explicit offset in etypes; None if the call uses the individual file pointer.
-    offset: Option<MPI_Offset>,
+    pub offset: Option<MPI_Offset>,
     buffer: *mut u8,
     count: i64,
     datatype: MPI_Datatype,
@@ -81,7 +81,9 @@ pub fn run(
         drop(file);
         return match form.ending {
             CallForm::Split => split::pass(&shared, &call, at, arguments),
-            CallForm::Blocking | CallForm::NonBlocking => pointed::collective(&shared, &call, at, arguments),
+            CallForm::Blocking | CallForm::NonBlocking => {
+                pointed::at_step(at, arguments, Step::take(&shared, call.asked()))
+            }
         };
     }
     if form.ending != CallForm::Blocking {
@@ -108,18 +110,9 @@ pub fn run(
     };
     match outcome {
         Ok(Ended::LeftToMpi) if form.direction == Direction::Write && shared.lock().backend.is_opened() => {
-            match at.zip(step) {
-                Some((at, step)) => {
-                    let given = pointed::with_offset(arguments, step.offset);
-                    between::left_write(shared, function, (at, &given), Some(step))
-                }
-                None => between::left_write(shared, function, (function, arguments), None),
-            }
+            between::left_write(shared, (function, arguments), at, step)
         }
-        Ok(Ended::LeftToMpi) => match at.zip(step) {
-            Some((at, step)) => pointed::at_step(at, arguments, step),
-            None => Answer::Pass,
-        },
+        Ok(Ended::LeftToMpi) => pointed::at_step(at, arguments, step),
         Ok(ended) => {
             // SAFETY: the status of the program's call.
             unsafe { status::set(call.result as *mut _, ended.bytes()) };
@@ -205,11 +198,6 @@ impl CallArguments {
     /// Returns true if the memory is certainly one piece.
     pub fn has_one_piece_of_memory(&self) -> bool {
         flattened(self.datatype).is_ok_and(|flat| flat.is_contiguous())
-    }
-
-    /// Returns the explicit offset in etypes, if the function has one.
-    pub fn offset(&self) -> Option<MPI_Offset> {
-        self.offset
     }
 
     /// Returns the access that the arguments describe. If the call uses an individual file pointer that this library

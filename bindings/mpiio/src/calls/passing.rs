@@ -163,7 +163,7 @@ fn known_access<'a>(
 /// Returns the offset, in etypes, and the number of bytes of an independent read or write; None if it is unknown.
 fn place(file: &SharedFile, form: Form, arguments: &[Word]) -> Option<(MPI_Offset, u64)> {
     let call = CallArguments::parse(form, arguments)?;
-    let offset = call.offset().or_else(|| Some(file.pointer().own()?.0))?;
+    let offset = call.offset.or_else(|| Some(file.pointer().own()?.0))?;
     Some((offset, call.asked()))
 }
 

@@ -4,7 +4,6 @@
 //! the call succeeds.
 
 use std::ffi::c_int;
-use std::sync::Arc;
 
 use tributary::engine::CallForm;
 use tributary::{Direction, Error};
@@ -46,7 +45,7 @@ pub fn independent(
         return write_at(form, at, &with_offset(arguments, step.offset), |code| step.kept_if(code));
     }
     if form.ending != CallForm::Blocking || is_open_mpi() {
-        return at_step(at, arguments, step);
+        return at_step(Some(at), arguments, Some(step));
     }
     // Open MPI advances the pointer by the number of bytes that a blocking read asked for, also at the end of the file, as the
     // standard says. ROMIO's pointer stops at the end of the file. Only the status says how far it moved, and the program may ignore
@@ -69,22 +68,11 @@ pub fn independent(
     })
 }
 
-/// Passes a call at the individual file pointer to MPI as a call of `at`, with the offset of `step`.
-pub fn at_step(at: &'static InterposedFunction, arguments: &[Word], step: Step) -> Answer {
-    let given = with_offset(arguments, step.offset);
-    Answer::call(at, &given, |code| step.kept_if(code))
-}
-
-/// Passes a collective call at the individual file pointer to MPI. If this library keeps the pointer, calls `at`,
-/// MPI's function with an explicit offset.
-pub fn collective(
-    shared: &Arc<SharedFile>,
-    call: &CallArguments,
-    at: Option<&'static InterposedFunction>,
-    arguments: &[Word],
-) -> Answer {
-    match at.zip(Step::take(shared, call.asked())) {
-        Some((at, step)) => at_step(at, arguments, step),
+/// Passes a call to MPI. If this library has moved its individual file pointer by `step`, calls `at`, MPI's function with an
+/// explicit offset.
+pub fn at_step(at: Option<&'static InterposedFunction>, arguments: &[Word], step: Option<Step>) -> Answer {
+    match at.zip(step) {
+        Some((at, step)) => Answer::call(at, &with_offset(arguments, step.offset), |code| step.kept_if(code)),
         None => Answer::Pass,
     }
 }

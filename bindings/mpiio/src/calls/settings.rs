@@ -29,8 +29,9 @@ const VISIBILITY: &str = "romio_visibility_immediate";
 const OF_ROMIO: &str = "romio_ds_read";
 
 /// Handles MPI_File_set_view: MPI sets the view, and this rank records it. The ranks agree in the next collective call
-/// whether the engine supports the views of all ranks. Sends no message beyond MPI's own. If MPI fails, its view and its file pointer are not
-/// known: MPI runs all calls until the program sets another view, from the pointer that the program knows.
+/// whether the engine supports the views of all ranks. Sends no message beyond MPI's own. If MPI fails, its view and its
+/// file pointer are not known: MPI runs all calls until the program sets another view, from the pointer that the program
+/// knows.
 pub fn set_view(function: &'static InterposedFunction, arguments: &[Word]) -> Answer {
     let [handle, displacement, etype, filetype, representation, info] = *arguments else { return Answer::Pass };
     let Some(shared) = files::find(handle) else { return Answer::Pass };
@@ -86,7 +87,7 @@ pub fn set_info(function: &'static InterposedFunction, arguments: &[Word]) -> An
 }
 
 /// Records the program's value of the hint for data sieving, if MPI got an info without it.
-pub fn ask(shared: &SharedFile, for_mpi: Option<(InfoForMpi, String)>) {
+fn ask(shared: &SharedFile, for_mpi: Option<(InfoForMpi, String)>) {
     if let (Some(sieving), Some((_, asked))) = (&shared.sieving, for_mpi) {
         sieving.ask(&asked);
     }
@@ -97,7 +98,7 @@ pub fn ask(shared: &SharedFile, for_mpi: Option<(InfoForMpi, String)>) {
 ///
 /// # Safety
 /// `info` is a valid info, or MPI_INFO_NULL.
-pub unsafe fn want(file: &mut OpenFile, info: MPI_Info, call: &str) {
+unsafe fn want(file: &mut OpenFile, info: MPI_Info, call: &str) {
     // SAFETY: the caller's promise.
     let entries = unsafe { entries(info) };
     want_entries(file, &entries, call);

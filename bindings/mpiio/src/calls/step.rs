@@ -7,7 +7,6 @@ use crate::abi::word::Word;
 use crate::abi::{MPI_Offset, SUCCESS};
 use crate::entry::Answer;
 use crate::files::SharedFile;
-use crate::pointer::Advance;
 
 /// The movement of the individual file pointer for one call. The pointer moves at once, so that two threads that call
 /// at the same time get different bytes. Unless the step is [kept](Step::keep), dropping it moves the pointer back,
@@ -23,7 +22,7 @@ pub struct Step {
 impl Step {
     /// Advances the pointer of `file` by `bytes` bytes. Returns None if MPI keeps the pointer.
     pub fn take(file: &Arc<SharedFile>, bytes: u64) -> Option<Self> {
-        let Advance { offset, etypes, etype } = file.pointer().advance(bytes)?;
+        let (offset, etypes, etype) = file.pointer().advance(bytes)?;
         Some(Self { file: file.clone(), offset, etypes, etype })
     }
 

@@ -76,19 +76,9 @@ impl Drop for Promise {
     }
 }
 
-/// Returns true if this rank has promised the ranks of any file not to let MPI sieve. Local.
-fn is_promised() -> bool {
-    PROMISES.load(Ordering::Relaxed) != 0
-}
-
 /// Returns true if this process has made an independent write that MPI may do by data sieving. Local.
 pub fn is_wanted() -> bool {
     IS_WANTED.load(Ordering::Relaxed)
-}
-
-/// Records an independent write that MPI may do by data sieving. Local.
-fn want() {
-    IS_WANTED.store(true, Ordering::Relaxed);
 }
 
 /// The way in which MPI or this library writes an independent access.
@@ -171,8 +161,8 @@ impl Sieving {
             return Way::Locked;
         }
         if self.may_sieve && !has_calls && !may_be_behind() {
-            want();
-            if !is_promised()
+            IS_WANTED.store(true, Ordering::Relaxed);
+            if PROMISES.load(Ordering::Relaxed) == 0
                 && let Some(second) = self.second(first)
             {
                 return Way::Second(second);
