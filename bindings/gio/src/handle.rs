@@ -45,18 +45,13 @@ impl GioFile {
         Self { file, path, access, info, alone: None, unsynced: false }
     }
 
-    /// Returns the number of ranks that opened the file together.
-    pub fn ranks(&self) -> usize {
-        self.file.settings().topology.ranks()
-    }
-
     /// Returns the file that this rank has opened alone; opens it in the first call.
     ///
     /// # Errors
     /// The file cannot be opened again.
     pub fn alone(&mut self) -> Result<&mut File> {
         // With one rank in the program, the file is opened by this rank alone already.
-        if self.ranks() == 1 && processes() == 1 {
+        if self.file.settings().topology.ranks() == 1 && processes() == 1 {
             return Ok(&mut self.file);
         }
         if self.alone.is_none() {

@@ -31,8 +31,6 @@ pub struct OpenFile {
     pub view: View,
     /// Hints that were set on this rank, with their sources.
     pub asked: FileHints,
-    /// This library's own handle for independent calls, if the file is on NFS.
-    pub own: Option<Arc<OwnHandle>>,
     /// True if PnetCDF opened the file by MPI-IO because this library added the hint `nc_driver`.
     pub is_of_pnetcdf: bool,
     /// True if the program set atomic mode.
@@ -45,18 +43,9 @@ pub struct OpenFile {
 
 impl OpenFile {
     /// Creates the state of a newly opened file, whose view is all bytes.
-    pub fn new(backend: Backend, asked: FileHints, own: Option<OwnHandle>) -> Self {
+    pub fn new(backend: Backend, asked: FileHints) -> Self {
         let view = View::Engine(Arc::new(KnownView::all()));
-        Self {
-            backend,
-            view,
-            asked,
-            own: own.map(Arc::new),
-            is_of_pnetcdf: false,
-            is_atomic: false,
-            split: None,
-            queue: CallQueue::default(),
-        }
+        Self { backend, view, asked, is_of_pnetcdf: false, is_atomic: false, split: None, queue: CallQueue::default() }
     }
 
     /// Returns the reason why MPI must run calls of this direction; None if the engine can run them. All ranks get
@@ -86,7 +75,7 @@ impl OpenFile {
     /// Returns a placeholder that replaces a file after it was closed.
     pub fn closed() -> Self {
         let runner = Runner::Mpi("closed".to_string());
-        Self::new(Backend::new(Path::new("").into(), 0, false, runner, None), FileHints::default(), None)
+        Self::new(Backend::new(Path::new("").into(), 0, false, runner, None), FileHints::default())
     }
 }
 
@@ -96,7 +85,7 @@ pub struct SharedFile {
     /// The file's name, as an absolute path.
     path: Arc<Path>,
     /// This library's own handle for independent calls, if the file is on NFS.
-    pub own: Option<Arc<OwnHandle>>,
+    pub own: Option<OwnHandle>,
     /// Keeps MPI from data sieving in writes; None if MPI may sieve.
     pub sieving: Option<Sieving>,
     /// Shows the calls that MPI runs to the other ranks of the host; None if the engine never opens the file.
@@ -202,9 +191,9 @@ pub fn is_any_seen() -> bool {
 }
 
 /// Adds an open file to the table, under its handle.
-pub fn add(handle: Word, mut file: OpenFile, pointer: Pointer, sieving: Option<Sieving>) {
+pub fn add(handle: Word, mut file: OpenFile, pointer: Pointer, (own, sieving): (Option<OwnHandle>, Option<Sieving>)) {
     IS_ANY_SEEN.store(true, Ordering::Relaxed);
-    let (path, own, board) = (file.backend.path.clone(), file.own.clone(), file.backend.board());
+    let (path, board) = (file.backend.path.clone(), file.backend.board());
     if let Some(board) = &board {
         // The memory may still show the last call on an earlier file.
         board.enter("MPI_File_open");

@@ -60,9 +60,7 @@ pub fn set_atomicity(function: &'static InterposedFunction, arguments: &[Word]) 
     let record = move |file: &mut OpenFile| {
         file.is_atomic = is_atomic;
         known.sieving.iter().for_each(|sieving| sieving.set_atomic(is_atomic));
-        if let Some(own) = &file.own {
-            own.set_atomic(is_atomic);
-        }
+        known.own.iter().for_each(|own| own.set_atomic(is_atomic));
     };
     let unopened = Some(CallOfUnopened::SetAtomicity);
     let answer = between(&shared, CallKind::SetAtomicity, unopened, (function, arguments), record.clone());

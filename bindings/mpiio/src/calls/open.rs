@@ -133,11 +133,11 @@ pub fn open(function: &'static InterposedFunction, arguments: &[Word]) -> Answer
             let may_sieve = backend.has_the_whole_program() && !is_forbidden;
             Sieving::new(own_handle(&backend.path), prefix, amode, given, may_sieve)
         });
-        let mut file = OpenFile::new(backend, asked.unwrap_or_default(), own);
+        let mut file = OpenFile::new(backend, asked.unwrap_or_default());
         file.is_of_pnetcdf = is_of_pnetcdf;
         let first = if amode & constants().mode_append == 0 { Ok(0) } else { position(handle) };
         let pointer = first.map(|first| file.pointer_at(first)).unwrap_or_default();
-        files::add(handle, file, pointer, sieving);
+        files::add(handle, file, pointer, (own, sieving));
         Answer::Return(code)
     })
 }

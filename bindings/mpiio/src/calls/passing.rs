@@ -29,7 +29,7 @@ pub fn by_own_handle(form: Form, arguments: &[Word]) -> Option<Answer> {
     }
     let handle = *arguments.first()?;
     let shared = files::find(handle)?;
-    let own = shared.own.clone().filter(|own| own.is_used())?;
+    let own = shared.own.as_ref().filter(|own| own.is_used())?;
     let call = CallArguments::parse(form, arguments)?;
     let (_, view) = shared.pointer().own()?;
     shared.wait_for_writes(|| None);

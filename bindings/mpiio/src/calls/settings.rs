@@ -162,7 +162,7 @@ fn complete(function: &'static InterposedFunction, shared: &SharedFile, used: MP
     // SAFETY: likewise.
     let entries = unsafe { entries(used) };
     let is_denied = entries.iter().any(|(key, value)| key == VISIBILITY && value == "false");
-    if is_denied && file.own.as_ref().is_some_and(|own| own.is_visible_at_once()) {
+    if is_denied && shared.own.as_ref().is_some_and(|own| own.is_visible_at_once()) {
         // SAFETY: likewise.
         unsafe { info::set(used, VISIBILITY, "true") };
     }
