@@ -40,7 +40,7 @@ const FOLDERS: &[Folder] = &[
         "bindings/mpiio/src",
         "crate::",
         "abi failures counts deletions datatype ranks_here door next error_handler open_watch offer channel view pointer hints own_handle sieving job single_rank \
-            backend files report entry pending calls exports component",
+            backend arguments files report entry pending calls exports component",
         &[
             ("backend", "files", "an attempt counts its calls"),
             ("files", "pending", "keeps the queue and the split call"),

@@ -18,7 +18,7 @@
 //! | `component` | the same handlers as a component of Open MPI, which is not preloaded |
 //! | `door` | which of the two takes the calls of a program; a static MPI library; whether the MPI library is supported |
 //! | `error_handler`, `failures` | the program's error handler of a file; failed calls, and which errors are printed |
-//! | `calls` | the handlers of the interposed functions |
+//! | `calls`, `arguments` | the handlers of the interposed functions; the program's arguments of reads and writes |
 //! | `files` | the program's open files |
 //! | `own_handle` | this library's own handle of a file on NFS, for independent calls |
 //! | `single_rank` | the handle of a file that a single rank has open, for collective calls of one piece |
@@ -35,6 +35,7 @@
 //! `docs/tutorial/drop-in.md` in the repository tells users what to type.
 
 pub mod abi;
+mod arguments;
 mod backend;
 mod calls;
 mod channel;

@@ -8,9 +8,10 @@ use tributary::Direction;
 use tributary::access::OwnedAccess;
 use tributary::engine::CallForm;
 
-use super::collective::CallArguments;
+use super::step::Step;
 use crate::abi::word::{Word, to_word};
 use crate::abi::{MPI_Offset, SUCCESS, status};
+use crate::arguments::CallArguments;
 use crate::backend;
 use crate::counts::ALONE;
 use crate::entry::Answer;
@@ -34,8 +35,9 @@ pub fn by_own_handle(form: Form, arguments: &[Word]) -> Option<Answer> {
     let (_, view) = shared.pointer().own()?;
     shared.wait_for_writes(|| None);
     // A step that is dropped moves the file pointer back.
+    let step = Step::of(&call, &shared);
     // SAFETY: the program's buffer is valid for its count and datatype, and nothing else uses it during the call.
-    let (access, step) = unsafe { call.access(&View::Engine(view), &shared) };
+    let access = unsafe { call.access(&View::Engine(view), step.as_ref().map(|step| step.offset)) };
     let mut access = access.ok().filter(|access| access.file.bytes() > 0)?;
     let moved = own.transfer(access.lent(), false)?;
     shared.counts().ran_alone();
@@ -156,7 +158,7 @@ fn known_access<'a>(
         return None;
     }
     // SAFETY: the program's buffer is valid for its count and datatype, and nobody writes to it during the call.
-    let access = unsafe { call.located(&View::Engine(view), None) }.ok()?;
+    let access = unsafe { call.access(&View::Engine(view), None) }.ok()?;
     Some((sieving, access, call))
 }
 

@@ -9,12 +9,12 @@ use tributary::engine::CallForm;
 use tributary::{Direction, Error};
 use tributary_abi::{constants, function_name};
 
-use super::collective::CallArguments;
 use super::passing::{by_own_handle, note, write_at};
 use super::step::Step;
 use crate::abi::status::bytes;
 use crate::abi::word::{Word, from_word, to_word};
 use crate::abi::{MPI_Offset, MPI_Status, SUCCESS, check};
+use crate::arguments::CallArguments;
 use crate::counts::ALONE;
 use crate::entry::Answer;
 use crate::error_handler::returning;

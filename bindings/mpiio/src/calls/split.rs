@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use tributary::Direction;
 
-use super::collective::CallArguments;
 use super::pointed::with_offset;
 use super::step::Step;
 use crate::abi::word::{Word, to_word};
 use crate::abi::{SUCCESS, status};
+use crate::arguments::CallArguments;
 use crate::entry::Answer;
 use crate::files::{self, SharedFile};
 use crate::next::{InterposedFunction, Position};
@@ -23,7 +23,7 @@ pub fn pass(
     at: Option<&'static InterposedFunction>,
     arguments: &[Word],
 ) -> Answer {
-    let Some((at, step)) = at.zip(Step::take(shared, call.asked())) else { return Answer::Pass };
+    let Some((at, step)) = at.zip(Step::of(call, shared)) else { return Answer::Pass };
     let (shared, form) = (shared.clone(), call.form);
     Answer::call(at, &with_offset(arguments, step.offset), move |code| {
         if code as c_int == SUCCESS {

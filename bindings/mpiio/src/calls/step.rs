@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::abi::word::Word;
 use crate::abi::{MPI_Offset, SUCCESS};
+use crate::arguments::CallArguments;
 use crate::entry::Answer;
 use crate::files::SharedFile;
 
@@ -20,6 +21,12 @@ pub struct Step {
 }
 
 impl Step {
+    /// Advances the pointer of `file` by the bytes of a call, unless the call has an explicit offset. Returns None also if MPI
+    /// keeps the pointer.
+    pub fn of(call: &CallArguments, file: &Arc<SharedFile>) -> Option<Self> {
+        if call.offset.is_none() { Self::take(file, call.asked()) } else { None }
+    }
+
     /// Advances the pointer of `file` by `bytes` bytes. Returns None if MPI keeps the pointer.
     pub fn take(file: &Arc<SharedFile>, bytes: u64) -> Option<Self> {
         let (offset, etypes, etype) = file.pointer().advance(bytes)?;

@@ -16,34 +16,37 @@ use crate::abi::status::bytes;
 use crate::abi::types::Kept;
 use crate::abi::word::{Word, to_word};
 use crate::abi::{MPI_Offset, SUCCESS};
+use crate::arguments::CallArguments;
 use crate::backend::Ended;
 use crate::error_handler::returning;
-use crate::next::{CountType, Form, InterposedFunction};
+use crate::next::{CountType, InterposedFunction};
 
 /// The arguments of this rank's call, for MPI.
 pub struct MpiArguments {
-    /// Form of the program's function.
-    pub form: Form,
-    /// The file handle.
-    pub file: Word,
+    /// The arguments of the program.
+    call: CallArguments,
     /// Explicit offset, in etypes.
-    pub offset: MPI_Offset,
-    /// Address of the program's buffer.
-    pub buffer: *mut u8,
-    /// Number of elements.
-    pub count: i64,
+    offset: MPI_Offset,
     /// Datatype of the elements, which outlives the program's handle.
-    pub datatype: Kept,
+    datatype: Kept,
 }
 
 /// The two variants of one MPI function: with `int` counts, and with large counts.
 type FunctionPair = [InterposedFunction; 2];
 
 impl MpiArguments {
+    /// Keeps the arguments of a call for MPI, at an explicit offset in etypes. Local.
+    pub fn new(call: CallArguments, offset: MPI_Offset) -> Self {
+        let is_null = call.datatype == handles().datatype_null;
+        // SAFETY: the program's datatype, which MPI checks.
+        let datatype = if is_null { None } else { unsafe { Kept::from_datatype(call.datatype) }.ok() };
+        Self { call, offset, datatype: datatype.unwrap_or_else(Kept::none) }
+    }
+
     /// Runs the call with MPI. Collective. MPI does not call the file's error handler, because the function that ends
     /// the call does.
     pub async fn run(self) -> Ended {
-        let (code, bytes) = if self.form.ending == CallForm::Split { self.wait() } else { self.start().await };
+        let (code, bytes) = if self.call.form.ending == CallForm::Split { self.wait() } else { self.start().await };
         Ended::ByMpi { bytes, code }
     }
 
@@ -91,10 +94,10 @@ impl MpiArguments {
     /// Calls the function of this direction, in the variant with the program's type of counts. Passes this rank's arguments,
     /// and `last` as the last argument.
     fn call(&self, [write, read]: [&'static FunctionPair; 2], last: Word) -> c_int {
-        let [small, large] = if self.form.direction == Direction::Write { write } else { read };
-        let function = if self.form.counts == CountType::Int { small } else { large };
-        let (offset, count) = (to_word(self.offset), to_word(self.count));
-        let (buffer, datatype) = (self.buffer as Word, self.datatype.datatype().as_word());
-        returning(self.file, || function.call(&[self.file, offset, buffer, count, datatype, last])) as c_int
+        let CallArguments { form, file, buffer, count, .. } = self.call;
+        let [small, large] = if form.direction == Direction::Write { write } else { read };
+        let function = if form.counts == CountType::Int { small } else { large };
+        let (offset, count, datatype) = (to_word(self.offset), to_word(count), self.datatype.datatype().as_word());
+        returning(file, || function.call(&[file, offset, buffer as Word, count, datatype, last])) as c_int
     }
 }
