@@ -3,9 +3,11 @@
 
 use std::collections::BTreeSet;
 use std::marker::PhantomData;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 
 use tributary::{Error, Result};
+
+use crate::guard::lock;
 
 /// All handles of files of the type `T`.
 pub struct Handles<T> {
@@ -32,7 +34,7 @@ impl<T> Handles<T> {
     }
 
     fn known(&self) -> MutexGuard<'_, Known> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.known)
     }
 
     /// Turns a file that was opened into its handle. [`Handles::take`] turns it back.

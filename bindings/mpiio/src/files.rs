@@ -11,6 +11,7 @@ use tributary::fabric::shared::CallBoard;
 use tributary::hints::FileHints;
 use tributary::{Direction, Error};
 use tributary_abi::constants;
+use tributary_bindings::guard::lock;
 
 use crate::abi::MPI_Offset;
 use crate::abi::word::Word;
@@ -122,15 +123,15 @@ impl SharedFile {
     }
 
     /// Locks the file: waits until no other call uses it. A call that panicked does not poison the lock.
-    pub fn lock(&self) -> Locked<'_> {
-        Locked(lock(&self.file))
+    pub fn lock(&self) -> MutexGuard<'_, MovableFile> {
+        lock(&self.file)
     }
 
     /// Locks the file, unless another thread uses it.
-    pub fn try_lock_file(&self) -> Option<Locked<'_>> {
+    pub fn try_lock_file(&self) -> Option<MutexGuard<'_, MovableFile>> {
         match self.file.try_lock() {
-            Ok(file) => Some(Locked(file)),
-            Err(TryLockError::Poisoned(poisoned)) => Some(Locked(poisoned.into_inner())),
+            Ok(file) => Some(file),
+            Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
             Err(TryLockError::WouldBlock) => None,
         }
     }
@@ -146,34 +147,28 @@ impl SharedFile {
     }
 }
 
-/// A locked file: nobody else uses the file until this is dropped.
-pub struct Locked<'a>(MutexGuard<'a, MovableFile>);
+/// An open file that threads pass to each other: one that has it locked uses it.
+pub struct MovableFile(OpenFile);
 
-impl Deref for Locked<'_> {
+impl Deref for MovableFile {
     type Target = OpenFile;
 
     fn deref(&self) -> &OpenFile {
-        &self.0.0
+        &self.0
     }
 }
 
-impl DerefMut for Locked<'_> {
+impl DerefMut for MovableFile {
     fn deref_mut(&mut self) -> &mut OpenFile {
-        &mut self.0.0
+        &mut self.0
     }
 }
-
-struct MovableFile(OpenFile);
 
 // SAFETY: what an OpenFile shares with others is `Send` by its types (a test of the engine's file checks this). The rest,
 // the transport and the call in flight, is touched by one thread at a time: the mutex sees to that. MPI may be called from
 // the program's thread, as its thread level says, and from the helper thread only at MPI_THREAD_MULTIPLE. The program
 // promises not to touch buffers of calls in flight.
 unsafe impl Send for MovableFile {}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 type Table = Mutex<HashMap<Word, Arc<SharedFile>>>;
 
@@ -229,7 +224,7 @@ pub fn remove(handle: Word) -> Option<(OpenFile, CallCounts)> {
         }
         Err(shared) => shared,
     };
-    let file = std::mem::replace(&mut *shared.lock(), OpenFile::closed());
+    let file = std::mem::replace(&mut shared.lock().0, OpenFile::closed());
     let counts = std::mem::take(&mut *shared.counts());
     Some((file, counts))
 }

@@ -80,7 +80,8 @@ pub unsafe fn size(datatype: MPI_Datatype) -> u64 {
     if code == super::SUCCESS { u64::try_from(size).unwrap_or_default() } else { 0 }
 }
 
-/// A datatype that a call in flight can use after the program has freed its own handle.
+/// A datatype that stays valid as long as this value: this library's own reference, or one that cannot be freed.
+#[derive(Debug)]
 pub struct Kept {
     datatype: MPI_Datatype,
     is_ours: bool,
@@ -95,8 +96,7 @@ impl Kept {
     /// # Safety
     /// `datatype` is valid.
     pub unsafe fn from_datatype(datatype: MPI_Datatype) -> Result<Self, Error> {
-        // SAFETY: the caller's promise.
-        if unsafe { combiner(datatype) } == Some(constants().combiner_named) {
+        if contents::envelope(datatype).is_ok_and(|envelope| envelope.combiner == constants().combiner_named) {
             return Ok(Self { datatype, is_ours: false });
         }
         let mut own = handles().datatype_null;
@@ -105,16 +105,16 @@ impl Kept {
         Ok(Self { datatype: own, is_ours: true })
     }
 
-    /// Takes a datatype that MPI_File_get_view returned: frees it when dropped, unless it is one that cannot be freed.
+    /// Takes a reference to a datatype that MPI_File_get_view or MPI_Type_get_contents returned: frees it when dropped, unless
+    /// it is one that cannot be freed. It is never freed if MPI refuses to return its envelope.
     ///
     /// # Safety
     /// `datatype` is such a datatype, or MPI_DATATYPE_NULL.
-    pub unsafe fn from_view(datatype: MPI_Datatype) -> Self {
-        let all = constants();
-        let lasting = [all.combiner_named, all.combiner_f90_real, all.combiner_f90_complex, all.combiner_f90_integer];
-        // SAFETY: a valid datatype.
+    pub unsafe fn from_reference(datatype: MPI_Datatype) -> Self {
+        // An unknown combiner belongs to a derived type.
+        let is_derived = |number| Combiner::from_number(number).map_or(true, |combiner| !combiner.is_predefined());
         let is_ours = datatype != handles().datatype_null
-            && unsafe { combiner(datatype) }.is_some_and(|combiner| !lasting.contains(&combiner));
+            && contents::envelope(datatype).is_ok_and(|envelope| is_derived(envelope.combiner));
         Self { datatype, is_ours }
     }
 
@@ -136,18 +136,6 @@ impl Drop for Kept {
             unsafe { ffi::MPI_Type_free(&mut self.datatype) };
         }
     }
-}
-
-/// Returns the constructor of a datatype (MPI_COMBINER_*); None if MPI returns none.
-///
-/// # Safety
-/// `datatype` is valid.
-unsafe fn combiner(datatype: MPI_Datatype) -> Option<c_int> {
-    let (mut integers, mut addresses, mut types, mut combiner) = (0, 0, 0, 0);
-    // SAFETY: the caller's promise; four ints are written.
-    let code =
-        unsafe { ffi::MPI_Type_get_envelope(datatype, &mut integers, &mut addresses, &mut types, &mut combiner) };
-    (code == super::SUCCESS).then_some(combiner)
 }
 
 /// Returns the name of a datatype, for an error; empty when it has none.

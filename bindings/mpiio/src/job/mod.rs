@@ -13,14 +13,15 @@
 mod log;
 
 use std::collections::HashSet;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
 use std::time::SystemTime;
 
 use serde::Serialize;
 use tributary::fingerprint;
 use tributary::hints::{Environment, Log};
 use tributary_abi::{self as ffi, SUCCESS, handles};
+use tributary_bindings::guard::lock;
 
 use crate::abi::{is_world_there, rank, ranks};
 use crate::counts::CallCounts;
@@ -161,12 +162,12 @@ pub fn is_told_by_all() {
 /// Adds the counts of a file that is being closed to this rank's sums. Local.
 pub fn add(is_first: bool, counts: &CallCounts) {
     let file = JobSums::from_counts(is_first, counts);
-    let mut own = OWN.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut own = lock(&OWN);
     own.0.iter_mut().zip(file.0).for_each(|(sum, number)| *sum += number);
 }
 
 fn own() -> JobSums {
-    *OWN.lock().unwrap_or_else(PoisonError::into_inner)
+    *lock(&OWN)
 }
 
 /// Returns true if this rank must call [`tell`] at MPI_Finalize. Local.
@@ -188,7 +189,7 @@ pub fn tell() -> Vec<String> {
         true => sum(rank, ranks).map(|(sums, hosts)| JobLine::from_sums(sums, ranks, Some(hosts))),
         false => Some(JobLine::from_sums(own(), ranks, None)),
     };
-    *OWN.lock().unwrap_or_else(PoisonError::into_inner) = JobSums([0; SUMS]);
+    *lock(&OWN) = JobSums([0; SUMS]);
     let Some(text) = line.and_then(|line| serde_json::to_string(&line).ok()) else { return Vec::new() };
     wanted().iter().filter_map(|log| log::write(log, &text).err()).collect()
 }

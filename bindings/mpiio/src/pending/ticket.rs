@@ -11,11 +11,12 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::ffi::{c_int, c_void};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
 use tributary::Error;
 use tributary::engine::binding::alone;
 use tributary_abi::{self as ffi, MPI_Request, MPI_Status};
+use tributary_bindings::guard::lock;
 
 use super::PENDING;
 use crate::abi::errors::class;
@@ -54,7 +55,7 @@ pub struct Split {
 /// Returns the table of calls whose requests the program has not completed.
 fn requests() -> MutexGuard<'static, HashMap<MPI_Request, Arc<CallTicket>>> {
     static LIVE: OnceLock<Mutex<HashMap<MPI_Request, Arc<CallTicket>>>> = OnceLock::new();
-    LIVE.get_or_init(Mutex::default).lock().unwrap_or_else(PoisonError::into_inner)
+    lock(LIVE.get_or_init(Mutex::default))
 }
 
 thread_local! {

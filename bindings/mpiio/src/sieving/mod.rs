@@ -24,13 +24,14 @@
 
 use std::ffi::{CString, c_char, c_int};
 use std::os::unix::ffi::OsStrExt;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
 
 use tributary::BufferLayout;
 use tributary::access::OwnedAccess;
 use tributary::engine::{may_be_behind, may_have_device_memory};
 use tributary_abi::{constants, function_name, handles};
+use tributary_bindings::guard::lock;
 use tributary_bindings::info::made_of;
 
 use crate::abi::errors::class;
@@ -173,7 +174,7 @@ impl Sieving {
 
     /// Returns the handle that may sieve, with the view of the handle `first`; None if there is none. Local.
     fn second(&self, first: Word) -> Option<Word> {
-        let mut second = locked(&self.second);
+        let mut second = lock(&self.second);
         if matches!(*second, Second::NotOpened) {
             *second = self.opened().map_or(Second::Failed, |handle| Second::Open(handle, false));
         }
@@ -224,19 +225,19 @@ impl Sieving {
 
     /// Forgets the view of the second handle: the program has set another one.
     pub fn forget_view(&self) {
-        if let Second::Open(_, has_view) = &mut *locked(&self.second) {
+        if let Second::Open(_, has_view) = &mut *lock(&self.second) {
             *has_view = false;
         }
     }
 
     /// Returns the value of the hint that the program knows.
     pub fn asked(&self) -> Option<String> {
-        locked(&self.asked).clone()
+        lock(&self.asked).clone()
     }
 
     /// Records the value of the hint that the program has set. Local.
     pub fn ask(&self, value: &str) {
-        *locked(&self.asked) = Some(value.to_string());
+        *lock(&self.asked) = Some(value.to_string());
         self.close_second();
     }
 
@@ -250,7 +251,7 @@ impl Sieving {
 
     fn close_second(&self) -> c_int {
         static CLOSE: InterposedFunction = InterposedFunction::new(function_name!("PMPI_File_close"));
-        match std::mem::take(&mut *locked(&self.second)) {
+        match std::mem::take(&mut *lock(&self.second)) {
             Second::Open(mut handle, _) => {
                 SECONDS.fetch_sub(1, Ordering::Relaxed);
                 returning(handle, || CLOSE.call(&[(&raw mut handle) as Word])) as c_int
@@ -258,10 +259,6 @@ impl Sieving {
             Second::NotOpened | Second::Failed => SUCCESS,
         }
     }
-}
-
-fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Gives the handle `to`, which this rank has for itself, the view of `from`. Returns true if MPI could. Local.
@@ -278,7 +275,7 @@ fn copy_view(from: Word, to: Word) -> bool {
         return false;
     }
     // SAFETY: MPI_File_get_view has returned them.
-    let types = types.map(|datatype| unsafe { Kept::from_view(datatype) });
+    let types = types.map(|datatype| unsafe { Kept::from_reference(datatype) });
     let [etype, filetype] = types.each_ref().map(|kept| kept.datatype().as_word());
     let arguments = [to, to_word(start), etype, filetype, name.as_ptr() as Word, handles().info_null.as_word()];
     let set = returning(to, || SET_VIEW.call(&arguments));
