@@ -40,7 +40,7 @@ pub fn by_own_handle(form: Form, arguments: &[Word]) -> Option<Answer> {
     let access = unsafe { call.access(&View::Engine(view), step.as_ref().map(|step| step.offset)) };
     let mut access = access.ok().filter(|access| access.file.bytes() > 0)?;
     let moved = own.transfer(access.lent(), false)?;
-    shared.counts().ran_alone();
+    shared.counts().alone += 1;
     Some(match moved {
         Ok(bytes) => {
             // SAFETY: the status of the program's call.

@@ -103,7 +103,7 @@ impl JobSums {
         if !is_first {
             return Self([0, 0, 0, 0, left(false), 0, 0, 0]);
         }
-        let ran = counts.all_run();
+        let ran = &counts.ran;
         let calls = ran.values().map(|ran| ran.calls).sum::<u64>();
         let bytes = |is_read: bool| -> u64 {
             let of = ran.iter().filter(|(call, _)| is_read == call.trim_start_matches('i').starts_with("read"));
