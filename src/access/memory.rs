@@ -5,8 +5,11 @@
 //! than a pointer, because the pieces may lie in several objects, and a single pointer may not reach them all.
 
 use std::marker::PhantomData;
+use std::ops::Range;
 
+use super::walk::pieces;
 use super::{BufferLayout, Direction, Extents};
+use crate::error::Result;
 
 /// Memory whose bytes a call writes to a file.
 #[derive(Debug, Clone, Copy)]
@@ -130,6 +133,7 @@ impl<'a, T: AsMut<[u8]> + ?Sized> From<&'a mut T> for Sink<'a> {
 }
 
 /// Memory from which a rank writes, or into which it reads: the direction of an access.
+#[derive(Debug)]
 pub enum Memory<'a> {
     /// The memory whose bytes are written.
     Source(Source<'a>),
@@ -137,15 +141,75 @@ pub enum Memory<'a> {
     Sink(Sink<'a>),
 }
 
-/// What a rank writes or reads. `M` is [`Source`] where only writes occur, and [`Sink`] where only reads do.
-#[derive(Clone, Copy)]
-pub struct Access<'a, M = Memory<'a>> {
+impl Memory<'_> {
+    /// Describes memory that begins at `start`, for a call in this direction; every piece of the layout ends at most `len`
+    /// bytes behind `start`. O(1).
+    ///
+    /// # Safety
+    /// The requirements of [`Source::from_raw_parts`] for a write, and of [`Sink::from_raw_parts`] for a read.
+    #[inline]
+    pub unsafe fn from_raw_parts(direction: Direction, start: *mut u8, len: usize) -> Self {
+        match direction {
+            // SAFETY: the caller's promise.
+            Direction::Write => Self::Source(unsafe { Source::from_raw_parts(start, len) }),
+            // SAFETY: likewise.
+            Direction::Read => Self::Sink(unsafe { Sink::from_raw_parts(start, len) }),
+        }
+    }
+
+    /// Returns the same memory with a shorter lifetime.
+    #[inline]
+    fn reborrow(&mut self) -> Memory<'_> {
+        match self {
+            Self::Source(source) => Memory::Source(*source),
+            Self::Sink(sink) => Memory::Sink(sink.reborrow()),
+        }
+    }
+
+    /// Returns the `len` bytes at `offset`, which must be a piece of the layout or a part of one.
+    fn part(&mut self, offset: u64, len: u64) -> Memory<'_> {
+        match self {
+            Self::Source(Source { start, len: span, memory }) => {
+                let start = address(*start, *span, offset, len);
+                Memory::Source(Source { start, len: len as usize, memory: *memory })
+            }
+            Self::Sink(Sink { start, len: span, .. }) => {
+                let start = address(*start, *span, offset, len);
+                Memory::Sink(Sink { start, len: len as usize, memory: PhantomData })
+            }
+        }
+    }
+
+    /// Returns the addresses from the start of the memory to the highest end that a piece may have.
+    pub fn addresses(&self) -> Range<usize> {
+        let (Self::Source(Source { start, len, .. }) | Self::Sink(Sink { start, len, .. })) = self;
+        *start..start.wrapping_add(*len)
+    }
+}
+
+/// What a rank writes or reads, with lists that it borrows ([`Access`]) or holds ([`OwnedAccess`]).
+#[derive(Debug, Clone, Copy)]
+pub struct AccessParts<F, L, M> {
     /// Extents of the file.
-    pub file: &'a Extents,
+    pub file: F,
     /// Places of their bytes in the memory.
-    pub layout: &'a BufferLayout,
+    pub layout: L,
     /// The memory.
     pub memory: M,
+}
+
+/// What a rank writes or reads in a call. `M` is [`Source`] where only writes occur, and [`Sink`] where only reads do.
+pub type Access<'a, M = Memory<'a>> = AccessParts<&'a Extents, &'a BufferLayout, M>;
+
+/// An access that holds its lists, for a call that begins later.
+pub type OwnedAccess<'a> = AccessParts<Extents, BufferLayout, Memory<'a>>;
+
+impl OwnedAccess<'_> {
+    /// Lends the access to a call.
+    #[inline]
+    pub fn lent(&mut self) -> Access<'_> {
+        Access { file: &self.file, layout: &self.layout, memory: self.memory.reborrow() }
+    }
 }
 
 impl Access<'_> {
@@ -161,11 +225,16 @@ impl Access<'_> {
     /// Returns the access of the same memory with other extents, or with the same for a part of a call.
     #[inline]
     pub fn with_file<'b>(&'b mut self, file: &'b Extents) -> Access<'b> {
-        let memory = match &mut self.memory {
-            Memory::Source(source) => Memory::Source(*source),
-            Memory::Sink(sink) => Memory::Sink(sink.reborrow()),
-        };
-        Access { file, layout: self.layout, memory }
+        Access { file, layout: self.layout, memory: self.memory.reborrow() }
+    }
+
+    /// Calls `each` for every piece, with its offset in the file and its memory. Ends at the first error.
+    ///
+    /// # Errors
+    /// The error of `each`.
+    pub fn each_piece(mut self, mut each: impl FnMut(u64, Memory<'_>) -> Result<()>) -> Result<()> {
+        pieces(self.file, self.layout)
+            .try_for_each(|piece| each(piece.offset, self.memory.part(piece.memory, piece.len)))
     }
 }
 

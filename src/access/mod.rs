@@ -34,7 +34,7 @@ pub mod walk;
 
 pub use direction::Direction;
 pub use extents::Extents;
-pub use memory::{Access, Memory, Sink, Source};
+pub use memory::{Access, Memory, OwnedAccess, Sink, Source};
 pub use packed::{Packed, PackedCursor, Packer};
 pub use tributary_base::extent::{self, Extent};
 pub use view::FileView;

@@ -39,13 +39,11 @@ const FOLDERS: &[Folder] = &[
     (
         "bindings/mpiio/src",
         "crate::",
-        "abi door linked failures counts deletions datatype ranks_here supported next error_handler open_watch offer channel view pointer hints own_handle sieving job single_rank \
-            backend open_file report unopened files entry pending calls exports component",
+        "abi failures counts deletions datatype ranks_here door next error_handler open_watch offer channel view pointer hints own_handle sieving job single_rank \
+            backend arguments files report entry pending calls exports component",
         &[
-            ("backend", "unopened", "a backend opens itself"),
-            ("open_file", "calls", "keeps the split call"),
-            ("open_file", "pending", "keeps the queue"),
-            ("pending", "calls", "ends an attempt"),
+            ("backend", "files", "an attempt counts its calls"),
+            ("files", "pending", "keeps the queue and the split call"),
             ("next", "component", "the next function of a component is ompio's"),
             ("entry", "component", "ompio shows the hints of a file that was opened"),
             ("pending", "component", "Open MPI raises the error of a request of a component"),

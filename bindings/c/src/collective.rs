@@ -2,9 +2,9 @@
 
 use std::ffi::c_void;
 
-use tributary::engine::Direction;
-use tributary::{BufferLayout, Extents, Mode, Result};
-use tributary_bindings::access::{Access, only_read};
+use tributary::access::OwnedAccess;
+use tributary::{BufferLayout, Direction, Extents, Mode, Result};
+use tributary_bindings::opening::only_read;
 
 use super::extents::trib_extents;
 use super::file::{opened, trib_file};
@@ -43,7 +43,7 @@ pub unsafe extern "C-unwind" fn trib_write_all(
     guarded(|| unsafe {
         let in_file = (file_count, file_offsets, file_lengths);
         let in_memory = (memory_count, memory_offsets, memory_lengths);
-        let access = || of_lists(in_file, in_memory, buffer.cast_mut());
+        let access = |direction| of_lists(in_file, in_memory, direction, buffer.cast_mut());
         run("trib_write_all", file, Direction::Write, access, bytes)
     })
 }
@@ -71,7 +71,7 @@ pub unsafe extern "C-unwind" fn trib_read_all(
     guarded(|| unsafe {
         let in_file = (file_count, file_offsets, file_lengths);
         let in_memory = (memory_count, memory_offsets, memory_lengths);
-        let access = || of_lists(in_file, in_memory, buffer);
+        let access = |direction| of_lists(in_file, in_memory, direction, buffer);
         run("trib_read_all", file, Direction::Read, access, bytes)
     })
 }
@@ -88,13 +88,8 @@ pub unsafe extern "C-unwind" fn trib_write_all_extents(
 ) -> trib_status {
     // SAFETY: the caller's promises: an open file, extents null or created, a buffer as long as they say.
     guarded(|| unsafe {
-        run(
-            "trib_write_all_extents",
-            file,
-            Direction::Write,
-            || of_extents(file_extents, memory_extents, buffer.cast_mut()),
-            bytes,
-        )
+        let access = |direction| of_extents(file_extents, memory_extents, direction, buffer.cast_mut());
+        run("trib_write_all_extents", file, Direction::Write, access, bytes)
     })
 }
 
@@ -110,56 +105,62 @@ pub unsafe extern "C-unwind" fn trib_read_all_extents(
 ) -> trib_status {
     // SAFETY: as above.
     guarded(|| unsafe {
-        run("trib_read_all_extents", file, Direction::Read, || of_extents(file_extents, memory_extents, buffer), bytes)
+        let access = |direction| of_extents(file_extents, memory_extents, direction, buffer);
+        run("trib_read_all_extents", file, Direction::Read, access, bytes)
     })
 }
 
 /// Returns this rank's access, whose extents in the file and in memory two lists of arrays describe.
 ///
 /// # Safety
-/// The arrays are null or as long as their counts say.
-pub(super) unsafe fn of_lists(in_file: Arrays, in_memory: Arrays, buffer: *mut c_void) -> Result<Access> {
-    // SAFETY: the caller's promise.
-    let (file, layout) = unsafe { (extents(list("file", in_file))?, layout(list("memory", in_memory))?) };
-    access(file, layout, buffer.cast())
+/// The arrays are null or as long as their counts say. The requirements of [`access`].
+pub(super) unsafe fn of_lists(
+    in_file: Arrays,
+    in_memory: Arrays,
+    direction: Direction,
+    buffer: *mut c_void,
+) -> Result<OwnedAccess<'static>> {
+    // SAFETY: the caller's promises.
+    unsafe { access(extents(list("file", in_file))?, layout(list("memory", in_memory))?, direction, buffer.cast()) }
 }
 
 /// Returns this rank's access, whose extents in the file and in memory two `trib_extents` describe.
 ///
 /// # Safety
-/// `file` and `memory` are null, or from `trib_extents_create` and not freed.
+/// `file` and `memory` are null, or from `trib_extents_create` and not freed. The requirements of [`access`].
 pub(super) unsafe fn of_extents(
     file: *const trib_extents,
     memory: *const trib_extents,
+    direction: Direction,
     buffer: *mut c_void,
-) -> Result<Access> {
+) -> Result<OwnedAccess<'static>> {
     // SAFETY: the caller's promise.
     let (file, memory) = unsafe { (file.as_ref(), memory.as_ref()) };
     let file = file.map_or_else(Extents::empty, |extents| extents.all.clone());
     let layout = memory.map_or(BufferLayout::Contiguous, |extents| BufferLayout::Extents(extents.all.clone()));
-    access(file, layout, buffer.cast())
+    // SAFETY: likewise.
+    unsafe { access(file, layout, direction, buffer.cast()) }
 }
 
 /// Starts a collective call of the C function `function`. A rank with bad arguments takes part with its error.
 ///
 /// # Safety
-/// `file` is null or open; the memory of the access is the caller's until the call has ended.
+/// `file` is null or open.
 pub(super) unsafe fn start<'a>(
     function: &'static str,
     file: *mut trib_file,
     direction: Direction,
-    access: impl FnOnce() -> Result<Access>,
+    access: impl FnOnce(Direction) -> Result<OwnedAccess<'static>>,
 ) -> Result<&'a mut trib_file> {
     // SAFETY: the caller's promise.
     let file = unsafe { opened(file)? };
-    let access = match access() {
+    let access = match access(direction) {
         Ok(_) if (direction, file.mode) == (Direction::Write, Mode::Read) => {
             Err(only_read(file.busy.file()?, &file.path, "TRIB_READ"))
         }
         access => access,
     };
-    // SAFETY: the caller's promise.
-    unsafe { file.busy.start(function, direction, access)? };
+    file.busy.start(function, direction, access)?;
     Ok(file)
 }
 
@@ -167,7 +168,7 @@ unsafe fn run(
     function: &'static str,
     file: *mut trib_file,
     direction: Direction,
-    access: impl FnOnce() -> Result<Access>,
+    access: impl FnOnce(Direction) -> Result<OwnedAccess<'static>>,
     bytes: *mut i64,
 ) -> Result<()> {
     // SAFETY: the caller's promises; the call has ended when this returns.

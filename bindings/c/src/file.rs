@@ -54,7 +54,7 @@ impl trib_file {
     }
 }
 
-static OPEN: Handles = Handles::new("file", "a file from trib_open");
+static OPEN: Handles<trib_file> = Handles::new("file", "a file from trib_open");
 
 /// Returns the file of a handle.
 ///
@@ -64,9 +64,8 @@ static OPEN: Handles = Handles::new("file", "a file from trib_open");
 /// # Safety
 /// Nothing else uses it during the lifetime of the result.
 pub(super) unsafe fn opened<'a>(file: *mut trib_file) -> Result<&'a mut trib_file> {
-    OPEN.check(file.addr())?;
-    // SAFETY: from `trib_open`, and not closed; the caller's promise.
-    Ok(unsafe { &mut *file })
+    // SAFETY: the caller's promise.
+    unsafe { OPEN.get(file) }
 }
 
 /// Returns the engine's file, for a collective call of the C function `function`.
@@ -107,9 +106,7 @@ pub unsafe extern "C-unwind" fn trib_open(
             file.write(std::ptr::null_mut());
         }
         let opened = open(comm, || arguments(path, mode, hints, file.is_null()))?;
-        let opened = Box::into_raw(Box::new(opened));
-        OPEN.add(opened.addr());
-        file.write(opened);
+        file.write(OPEN.add(opened));
         Ok(())
     })
 }
@@ -190,8 +187,7 @@ pub unsafe extern "C-unwind" fn trib_close(file: *mut *mut trib_file) -> trib_st
             return Ok(());
         }
         engine_for(*place, "trib_close")?;
-        OPEN.remove((*place).addr())?;
-        let trib_file { busy, .. } = *Box::from_raw(std::mem::take(place));
+        let trib_file { busy, .. } = OPEN.take(std::mem::take(place))?;
         busy.into_file().close().map(|_| ())
     })
 }

@@ -6,9 +6,8 @@ use tributary::{Error, File, Result};
 use tributary_bindings::hints::in_force;
 
 use super::file::{opened, trib_file};
-use super::lists::put;
+use super::lists::{copy, put};
 use super::status::{guarded, trib_status};
-use super::text::copy;
 
 /// All hints of a file with the values in force, as strings for C.
 pub struct HintTable(Vec<(CString, CString)>);

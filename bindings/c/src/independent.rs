@@ -2,8 +2,7 @@
 
 use std::ffi::c_void;
 
-use tributary::engine::Direction;
-use tributary::{Error, Result, Sink, Source};
+use tributary::{Direction, Error, Result, Sink, Source};
 
 use super::file::{opened, trib_file};
 use super::lists::{checked, put};

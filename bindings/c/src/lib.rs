@@ -5,7 +5,7 @@
 //! | `status` | error codes, the text of the last error, and the guard around every function, which lets no panic through |
 //! | `file`, `running` | the handle, its opening and closing; its operation in flight |
 //! | `extents` | sequences of extents, built once and used in many calls |
-//! | `lists` | checks of the arrays that C passes |
+//! | `lists` | checks of the arrays that C passes; where results and texts go |
 //! | `collective`, `nonblocking`, `independent` | writes and reads |
 //! | `hints`, `statistics` | hints in force, and statistics of the last call |
 //!
@@ -25,4 +25,3 @@ pub mod nonblocking;
 pub mod running;
 pub mod statistics;
 pub mod status;
-pub mod text;

@@ -1,7 +1,9 @@
-//! Checks the arrays and pointers of C and turns them into accesses.
+//! Checks the arrays and pointers of C and turns them into accesses; stores results and texts where C wants them.
 
-use tributary::{BufferLayout, Error, Extent, Extents, Result};
-use tributary_bindings::access::Access;
+use std::ffi::c_char;
+
+use tributary::access::{Memory, OwnedAccess};
+use tributary::{BufferLayout, Direction, Error, Extent, Extents, Result};
 use tributary_bindings::list::List;
 
 /// The arguments of a list as C passes them: count, offsets and lengths.
@@ -49,12 +51,21 @@ pub unsafe fn layout(list: List) -> Result<BufferLayout> {
     Ok(BufferLayout::Extents(unsafe { extents(list)? }))
 }
 
-/// Returns this rank's access: the extents `file`, and the memory at `buffer` with this layout.
+/// Returns this rank's access in this direction: the extents `file`, and the memory at `buffer` with this layout.
 ///
 /// # Errors
 /// The pointer is null although there are bytes; file and memory have different numbers of bytes; the memory does not fit in the
 /// address space.
-pub fn access(file: Extents, layout: BufferLayout, buffer: *mut u8) -> Result<Access> {
+///
+/// # Safety
+/// The memory that the layout lists is valid for reads in a write; in a read it is valid for writes, and nothing else uses
+/// it. Both until the access is dropped.
+pub unsafe fn access(
+    file: Extents,
+    layout: BufferLayout,
+    direction: Direction,
+    buffer: *mut u8,
+) -> Result<OwnedAccess<'static>> {
     let span = match &layout {
         BufferLayout::Contiguous => file.bytes(),
         BufferLayout::Extents(extents) => extents.span().map_or(0, |(_, end)| end),
@@ -65,8 +76,9 @@ pub fn access(file: Extents, layout: BufferLayout, buffer: *mut u8) -> Result<Ac
         let allowed = format!("{} bytes, as in the file", file.bytes());
         return Err(Error::argument("lengths in memory", format!("{} bytes in all", extents.bytes()), allowed));
     }
-    let memory = checked(buffer, span)?;
-    Ok(Access { file, layout, memory, span })
+    // SAFETY: the caller's promise.
+    let memory = unsafe { Memory::from_raw_parts(direction, checked(buffer, span)?, span) };
+    Ok(OwnedAccess { file, layout, memory })
 }
 
 /// Returns a pointer to `len` bytes. In C an empty buffer may be NULL; the result never is.
@@ -96,4 +108,30 @@ pub unsafe fn put<T>(place: *mut T, value: T) {
         // SAFETY: the caller's promise.
         unsafe { place.write(value) };
     }
+}
+
+/// Copies `text`, and a 0 behind it, to the `size` bytes at `place`; cuts the text if it does not fit. Sets `*length`
+/// to the length of the whole text.
+///
+/// # Errors
+/// `place` is null although `size` is not 0.
+///
+/// # Safety
+/// `place` is null or has `size` bytes to be written; `length` is null or may be written.
+pub unsafe fn copy(text: &str, place: *mut c_char, size: usize, length: *mut usize) -> Result<()> {
+    // SAFETY: the caller's promise.
+    unsafe { put(length, text.len()) };
+    if size == 0 {
+        return Ok(());
+    }
+    if place.is_null() {
+        return Err(Error::argument("text", format!("NULL, with a size of {size}"), "so many bytes, or a size of 0"));
+    }
+    let count = text.len().min(size - 1);
+    // SAFETY: `count` + 1 bytes are within `size`; the text is elsewhere.
+    unsafe {
+        std::ptr::copy_nonoverlapping(text.as_ptr(), place.cast::<u8>(), count);
+        place.add(count).write(0);
+    }
+    Ok(())
 }

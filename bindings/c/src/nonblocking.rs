@@ -2,8 +2,7 @@
 
 use std::ffi::{c_int, c_void};
 
-use tributary::engine::Direction;
-use tributary::{Error, Result};
+use tributary::{Direction, Error, Result};
 
 use super::collective::{of_extents, of_lists, start};
 use super::extents::trib_extents;
@@ -34,7 +33,7 @@ pub unsafe extern "C-unwind" fn trib_start_write_all(
     guarded(|| unsafe {
         let in_file = (file_count, file_offsets, file_lengths);
         let in_memory = (memory_count, memory_offsets, memory_lengths);
-        let access = || of_lists(in_file, in_memory, buffer.cast_mut());
+        let access = |direction| of_lists(in_file, in_memory, direction, buffer.cast_mut());
         start("trib_start_write_all", file, Direction::Write, access).map(|_| ())
     })
 }
@@ -56,7 +55,7 @@ pub unsafe extern "C-unwind" fn trib_start_read_all(
     guarded(|| unsafe {
         let in_file = (file_count, file_offsets, file_lengths);
         let in_memory = (memory_count, memory_offsets, memory_lengths);
-        let access = || of_lists(in_file, in_memory, buffer);
+        let access = |direction| of_lists(in_file, in_memory, direction, buffer);
         start("trib_start_read_all", file, Direction::Read, access).map(|_| ())
     })
 }
@@ -71,10 +70,8 @@ pub unsafe extern "C-unwind" fn trib_start_write_all_extents(
 ) -> trib_status {
     // SAFETY: the caller's promises: an open file, extents null or created, and memory as the text above says.
     guarded(|| unsafe {
-        start("trib_start_write_all_extents", file, Direction::Write, || {
-            of_extents(file_extents, memory_extents, buffer.cast_mut())
-        })
-        .map(|_| ())
+        let access = |direction| of_extents(file_extents, memory_extents, direction, buffer.cast_mut());
+        start("trib_start_write_all_extents", file, Direction::Write, access).map(|_| ())
     })
 }
 
@@ -88,8 +85,8 @@ pub unsafe extern "C-unwind" fn trib_start_read_all_extents(
 ) -> trib_status {
     // SAFETY: as above.
     guarded(|| unsafe {
-        start("trib_start_read_all_extents", file, Direction::Read, || of_extents(file_extents, memory_extents, buffer))
-            .map(|_| ())
+        let access = |direction| of_extents(file_extents, memory_extents, direction, buffer);
+        start("trib_start_read_all_extents", file, Direction::Read, access).map(|_| ())
     })
 }
 

@@ -2,10 +2,9 @@
 
 use std::ptr::NonNull;
 
+use tributary::access::OwnedAccess;
 use tributary::engine::binding::{self, Asked, Moved};
-use tributary::engine::{Direction, Operation};
-use tributary::{Error, File, Result};
-use tributary_bindings::access::Access;
+use tributary::{Direction, Error, File, Operation, Result};
 
 /// A boxed value: it keeps its address when its owner moves, so another field of the owner can borrow it.
 struct Fixed<T>(NonNull<T>);
@@ -29,10 +28,10 @@ impl<T> Drop for Fixed<T> {
     }
 }
 
-/// An operation in flight, and the values that it borrows besides the file. The operation is dropped first.
+/// An operation in flight, and the access that it borrows besides the file. The operation is dropped first.
 struct RunningOperation {
     operation: Operation<'static, Moved>,
-    _access: Option<Fixed<Access>>,
+    _access: Option<Fixed<OwnedAccess<'static>>>,
 }
 
 /// A file and its operation in flight, if there is one. The operation borrows the file and is dropped first.
@@ -73,11 +72,12 @@ impl Busy {
     ///
     /// # Errors
     /// An operation is in flight already.
-    ///
-    /// # Safety
-    /// The memory that the layout lists must be valid for reads (in a write), or for writes and otherwise untouched
-    /// (in a read), until the operation has ended or `self` is dropped.
-    pub unsafe fn start(&mut self, function: &'static str, direction: Direction, access: Result<Access>) -> Result<()> {
+    pub fn start(
+        &mut self,
+        function: &'static str,
+        direction: Direction,
+        access: Result<OwnedAccess<'static>>,
+    ) -> Result<()> {
         binding::call_them(self.file()?, function);
         // SAFETY: the file stays where it is until `self` is gone. The operation goes before it (the order of the
         // fields, and `into_file`), and until it goes `file` gives the file to nobody.
@@ -88,9 +88,8 @@ impl Busy {
                 let access = Fixed::new(access);
                 // SAFETY: it stays where it is until `RunningOperation` is gone, whose first field is the operation; nobody else
                 // looks at it.
-                let lent: &'static Access = unsafe { &*access.0.as_ptr() };
-                // SAFETY: the caller's promise.
-                (unsafe { lent.asked(direction) }, Some(access))
+                let lent: &'static mut OwnedAccess<'static> = unsafe { &mut *access.0.as_ptr() };
+                (Asked::new(lent.lent()), Some(access))
             }
         };
         let operation = binding::start(file, asked);

@@ -7,9 +7,8 @@ use tributary::engine::Path;
 use tributary::{CallReport, Error, Rank};
 
 use super::file::{opened, trib_file};
-use super::lists::put;
+use super::lists::{copy, put};
 use super::status::{guarded, trib_status};
-use super::text::copy;
 
 /// The path that the data of a call took.
 #[repr(C)]

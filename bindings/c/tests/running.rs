@@ -3,10 +3,9 @@
 
 use std::path::Path;
 
-use tributary::engine::Direction;
+use tributary::access::{Memory, OwnedAccess};
 use tributary::fabric::threads;
-use tributary::{BufferLayout, Endpoint, Error, Extents, File, Hints, Mode};
-use tributary_bindings::access::Access;
+use tributary::{BufferLayout, Direction, Endpoint, Error, Extents, File, Hints, Mode};
 use tributary_c::running::Busy;
 use tributary_testing::watchdog::Watchdog;
 
@@ -23,9 +22,13 @@ fn open(endpoint: Endpoint, directory: &Path) -> Busy {
     Busy::new(File::open(endpoint, directory.join("file"), Mode::Create, hints).unwrap())
 }
 
-fn access(rank: usize, memory: *mut u8) -> Access {
+/// # Safety
+/// The 300 bytes of memory outlive the operation, and are not touched before it has ended.
+unsafe fn access(rank: usize, direction: Direction, memory: *mut u8) -> OwnedAccess<'static> {
     let file = Extents::strided(10 * rank as u64, 10, 10 * RANKS as i64, 30).unwrap();
-    Access { file, layout: BufferLayout::Contiguous, memory, span: 300 }
+    // SAFETY: the caller's promise.
+    let memory = unsafe { Memory::from_raw_parts(direction, memory, 300) };
+    OwnedAccess { file, layout: BufferLayout::Contiguous, memory }
 }
 
 #[test]
@@ -37,7 +40,8 @@ fn an_operation_goes_on_while_its_owner_moves() {
         let mut read = vec![0; 300];
         for (direction, buffer) in [(Direction::Write, &mut written), (Direction::Read, &mut read)] {
             // SAFETY: both buffers outlive the operation, and are not touched before it has ended.
-            unsafe { busy.start("a test", direction, Ok(access(rank, buffer.as_mut_ptr()))).unwrap() };
+            let access = unsafe { access(rank, direction, buffer.as_mut_ptr()) };
+            busy.start("a test", direction, Ok(access)).unwrap();
             assert!(busy.file().err().is_some_and(|error| error.to_string().contains("in flight")));
             let mut homes = Vec::with_capacity(1);
             let outcome = loop {
@@ -66,8 +70,9 @@ fn an_owner_dropped_during_its_operation() {
         let second = endpoint.duplicate().unwrap();
         let mut busy = open(second, directory);
         let mut buffer = vec![7; 300];
-        // SAFETY: the buffer outlives the operation.
-        unsafe { busy.start("a test", Direction::Write, Ok(access(rank, buffer.as_mut_ptr()))).unwrap() };
+        // SAFETY: the buffer outlives the operations, which do not change it.
+        let mut access = || unsafe { access(rank, Direction::Write, buffer.as_mut_ptr()) };
+        busy.start("a test", Direction::Write, Ok(access())).unwrap();
         if rank % 2 == 1 {
             drop(busy);
         } else {
@@ -77,9 +82,8 @@ fn an_owner_dropped_during_its_operation() {
         // Other files still work.
         let mut busy = open(endpoint, directory);
         let bad = Error::argument("count", -1, "0 or more");
-        let own = if rank == 2 { Err(bad.clone()) } else { Ok(access(rank, buffer.as_mut_ptr())) };
-        // SAFETY: as above.
-        unsafe { busy.start("a test", Direction::Write, own).unwrap() };
+        let own = if rank == 2 { Err(bad.clone()) } else { Ok(access()) };
+        busy.start("a test", Direction::Write, own).unwrap();
         assert_eq!(busy.wait().err(), Some(bad.of_rank(2)));
         busy.into_file().close().unwrap();
     });

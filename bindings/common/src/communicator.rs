@@ -6,11 +6,6 @@ use tributary::fabric::mpi::MPI_Comm;
 use tributary::{Error, Result};
 use tributary_abi::{self as ffi, SUCCESS, constants, handles};
 
-/// Returns MPI_COMM_WORLD of the process's MPI library.
-pub fn world() -> MPI_Comm {
-    handles().comm_world
-}
-
 /// Returns true if MPI_COMM_WORLD and MPI_COMM_SELF exist. They do not in a program that uses MPI only through
 /// sessions. Local.
 ///
@@ -39,7 +34,7 @@ pub unsafe fn is_congruent_to_world(comm: MPI_Comm) -> Result<bool> {
     }
     let mut how: c_int = 0;
     // SAFETY: two communicators; writes one int.
-    let code = unsafe { ffi::MPI_Comm_compare(comm, world(), &mut how) };
+    let code = unsafe { ffi::MPI_Comm_compare(comm, handles().comm_world, &mut how) };
     check("MPI_Comm_compare", code).map(|()| [constants().ident, constants().congruent].contains(&how))
 }
 

@@ -1,6 +1,7 @@
-//! Guards functions that C calls: no panic leaves them.
+//! Guards functions that C calls: no panic leaves them, or spoils what a later call uses.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tributary::engine::binding::alone;
 use tributary::{Error, Result};
@@ -16,6 +17,11 @@ pub fn caught<T>(body: impl FnOnce() -> Result<T>) -> Result<T> {
         let words = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref().copied());
         alone(Err(Error::internal(0, format!("panic: {}", words.unwrap_or("no message")))))
     })
+}
+
+/// Locks a mutex. A panic of an earlier holder does not poison it.
+pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

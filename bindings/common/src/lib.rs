@@ -3,16 +3,14 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | `access`, `list` | this rank's part of a call; lists of offsets and lengths as C passes them |
+//! | `list` | lists of offsets and lengths as C passes them |
 //! | `info`, `hints` | `MPI_Info` as keys and values; the hints in force |
 //! | `handles` | which handles of files are open |
-//! | `opening` | the endpoint of a communicator; terms that one rank decides |
+//! | `opening` | the endpoint of a communicator; terms that one rank decides; the error of a file opened for reading only |
 //! | `communicator` | whether a communicator has all ranks of the program |
 //! | `prefix` | prefixes of file names that name a file system |
 //! | `guard` | no panic reaches C |
-//! | `version` | the symbol that tells a library's version |
 
-pub mod access;
 pub mod communicator;
 pub mod guard;
 pub mod handles;
@@ -21,4 +19,17 @@ pub mod info;
 pub mod list;
 pub mod opening;
 pub mod prefix;
-pub mod version;
+
+/// Version such as "0.1.0", as a C text that each of the three libraries exports under this name: tools read it from
+/// a library's file, without running it. It is one object of this crate, so that a program can be linked with two of
+/// the static libraries.
+#[unsafe(no_mangle)]
+#[used]
+#[allow(non_upper_case_globals, reason = "the name of the symbol")]
+pub static tributary_version: [u8; TEXT.len()] = {
+    let mut text = [0; TEXT.len()];
+    text.copy_from_slice(TEXT.as_bytes());
+    text
+};
+
+const TEXT: &str = concat!(env!("CARGO_PKG_VERSION"), "\0");

@@ -1,11 +1,14 @@
 //! Opens files: makes the endpoint of the program's communicator, and distributes terms that one rank decides for
-//! all.
+//! all; the error of a file that was opened for reading only.
+
+use std::path::Path;
 
 use tributary::collectives::broadcast;
 use tributary::engine::binding::alone;
+use tributary::error::{FileOperation, IoCause, IoClass};
 use tributary::fabric::mpi::{MPI_Comm, MpiEndpoint, objection};
 use tributary::wire::{self, Wire};
-use tributary::{Endpoint, Error, Result};
+use tributary::{Endpoint, Error, File, Result};
 
 /// Returns an endpoint on a duplicate of the program's communicator. Collective. `argument` is the communicator's
 /// name in errors.
@@ -45,4 +48,16 @@ pub async fn decided_by<T: Wire>(
     let received = broadcast(endpoint, root, &own).await?;
     let damaged = || Error::internal(endpoint.rank(), format!("{what} were not received"));
     wire::from_bytes(&received).ok_or_else(damaged)
+}
+
+/// Returns the error for a write to a file that was opened for reading only. `with` is the flag of the open.
+pub fn only_read(file: &mut File, path: &Path, with: &str) -> Error {
+    Error::Io {
+        rank: file.endpoint().rank(),
+        operation: FileOperation::Write,
+        path: path.display().to_string(),
+        offset: None,
+        class: IoClass::ReadOnly,
+        cause: IoCause::from_text(format!("the file was opened with {with}")),
+    }
 }

@@ -5,7 +5,7 @@
 use std::mem::transmute;
 use std::sync::atomic::AtomicPtr;
 
-use crate::{code, collective, independent, memory, open, size, subarray};
+use crate::{code, open, size, subarray, transfer};
 
 /// Makes a table of function addresses, whatever the functions' types.
 macro_rules! addresses {
@@ -26,14 +26,14 @@ static FUNCTIONS: [AtomicPtr<()>; 18] = addresses![
     size::GIO_set_size,
     size::GIO_get_size,
     open::GIO_get_info,
-    independent::GIO_write,
-    independent::GIO_read,
-    collective::GIO_write_all,
-    collective::GIO_read_all,
+    transfer::GIO_write,
+    transfer::GIO_read,
+    transfer::GIO_write_all,
+    transfer::GIO_read_all,
     subarray::GIO_flatten_subarray,
-    memory::GIO_inq_malloc_size,
-    memory::GIO_inq_malloc_max_size,
-    memory::GIO_inq_malloc_list,
+    code::GIO_inq_malloc_size,
+    code::GIO_inq_malloc_max_size,
+    code::GIO_inq_malloc_list,
 ];
 
 /// Runs when the process loads this library: tells the preload library, if it is loaded too, that PnetCDF's GIO is

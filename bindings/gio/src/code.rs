@@ -1,10 +1,14 @@
-//! Defines the error codes of GIO: numbers and names of GIO's header, and descriptions.
+//! Defines the error codes of GIO: numbers and names of GIO's header, and descriptions. Guards every function that can
+//! fail: turns an error into its code, and lets no panic into C.
 
 use std::cell::RefCell;
 use std::ffi::{CString, c_char, c_int};
 
-use tributary::Error;
 use tributary::error::{About, IoClass};
+use tributary::{Error, Result};
+use tributary_bindings::guard::caught;
+
+use crate::MPI_Offset;
 
 /// Defines codes by rows: the name without its prefix, the number and the description.
 macro_rules! codes {
@@ -81,6 +85,27 @@ fn of_class(class: IoClass) -> c_int {
     }
 }
 
+/// Runs the body of a function that returns a code.
+pub(crate) fn status(function: &str, body: impl FnOnce() -> Result<()>) -> c_int {
+    moved(function, || body().map(|()| 0)) as c_int
+}
+
+/// Runs the body of a function that returns a number of bytes, or a code.
+pub(crate) fn moved(function: &str, body: impl FnOnce() -> Result<u64>) -> MPI_Offset {
+    match caught(body) {
+        Ok(bytes) => bytes as MPI_Offset,
+        Err(error) => {
+            let code = of(&error);
+            // These codes say too little, so the message is printed. Callers expect the others, or report them themselves.
+            let too_little = matches!(code, EINVAL | EFILE | EFILEVIEW | ENEGATIVECNT);
+            if too_little || matches!(error, Error::CallsDiffer { .. }) {
+                tributary::say(format_args!("{function}: {error}"));
+            }
+            MPI_Offset::from(code)
+        }
+    }
+}
+
 /// Returns the version of GIO's interface, with the name and version of this library. The text lives as long as the
 /// program.
 #[unsafe(no_mangle)]
@@ -108,6 +133,25 @@ pub extern "C-unwind" fn GIO_strerrno(code: c_int) -> *const c_char {
     }
     let known = CODES.iter().find(|(number, ..)| *number == code);
     known.map_or_else(|| of_number(&format!("unknown code {code}")), |(_, name, _)| name.as_ptr().cast())
+}
+
+/// Would return the memory in use, as GIO does if it was configured for debugging. Always returns GIO_ENOTENABLED and does
+/// not change `size`.
+#[unsafe(no_mangle)]
+pub extern "C-unwind" fn GIO_inq_malloc_size(_size: *mut MPI_Offset) -> c_int {
+    ENOTENABLED
+}
+
+/// Would return the peak of memory in use. Always returns GIO_ENOTENABLED and does not change `size`.
+#[unsafe(no_mangle)]
+pub extern "C-unwind" fn GIO_inq_malloc_max_size(_size: *mut MPI_Offset) -> c_int {
+    ENOTENABLED
+}
+
+/// Would print the allocations that are not freed yet. Always returns GIO_ENOTENABLED.
+#[unsafe(no_mangle)]
+pub extern "C-unwind" fn GIO_inq_malloc_list() -> c_int {
+    ENOTENABLED
 }
 
 thread_local! {

@@ -45,18 +45,13 @@ impl GioFile {
         Self { file, path, access, info, alone: None, unsynced: false }
     }
 
-    /// Returns the number of ranks that opened the file together.
-    pub fn ranks(&self) -> usize {
-        self.file.settings().topology.ranks()
-    }
-
     /// Returns the file that this rank has opened alone; opens it in the first call.
     ///
     /// # Errors
     /// The file cannot be opened again.
     pub fn alone(&mut self) -> Result<&mut File> {
         // With one rank in the program, the file is opened by this rank alone already.
-        if self.ranks() == 1 && processes() == 1 {
+        if self.file.settings().topology.ranks() == 1 && processes() == 1 {
             return Ok(&mut self.file);
         }
         if self.alone.is_none() {
@@ -111,14 +106,8 @@ impl GioFile {
     }
 }
 
-static OPEN: Handles = Handles::new("fh", "an open file");
-
-/// Turns a file into a handle for C and registers the handle. [`take`] turns it back.
-pub fn add(file: GioFile) -> *mut GioFile {
-    let handle = Box::into_raw(Box::new(file));
-    OPEN.add(handle.addr());
-    handle
-}
+/// The handles of the open files.
+pub static OPEN: Handles<GioFile> = Handles::new("fh", "an open file");
 
 /// Returns the file of a handle. Its next collective calls have the name `function` in messages.
 ///
@@ -128,22 +117,8 @@ pub fn add(file: GioFile) -> *mut GioFile {
 /// # Safety
 /// Nothing else uses the file during the lifetime of the result.
 pub unsafe fn opened<'a>(handle: *mut GioFile, function: &'static str) -> Result<&'a mut GioFile> {
-    OPEN.check(handle.addr())?;
-    // SAFETY: from `add`, and not taken back; the caller's promise.
-    let file = unsafe { &mut *handle };
+    // SAFETY: the caller's promise.
+    let file = unsafe { OPEN.get(handle)? };
     binding::call_them(&mut file.file, function);
     Ok(file)
-}
-
-/// Removes a handle from the table and returns its file.
-///
-/// # Errors
-/// The errors of [`opened`].
-///
-/// # Safety
-/// The requirements of [`opened`].
-pub unsafe fn take(handle: *mut GioFile) -> Result<GioFile> {
-    OPEN.remove(handle.addr())?;
-    // SAFETY: from `add`, taken back once: here it leaves the list.
-    Ok(*unsafe { Box::from_raw(handle) })
 }

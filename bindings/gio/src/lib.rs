@@ -2,15 +2,14 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | `code` | error codes, their names and descriptions |
-//! | `guard` | the guard around every function: it turns an error into a code and stops panics |
+//! | `code` | error codes, their names and descriptions; the guard around every function, which stops panics too |
 //! | `handle` | open files and their handles |
-//! | `amode`, `name`, `open` | how a file is opened, closed and deleted |
+//! | `amode`, `open` | how a file is opened, closed and deleted |
 //! | `hints` | `MPI_Info`, translated to the engine's hints |
 //! | `lists` | lists of offsets and lengths, checked and turned into accesses |
-//! | `collective`, `independent` | collective and independent writes and reads |
+//! | `transfer` | collective and independent writes and reads |
 //! | `size` | the size of a file, and sync |
-//! | `subarray`, `memory` | lists of subarrays; memory statistics |
+//! | `subarray` | lists of subarrays |
 //! | `all` | keeps the functions together in a static link |
 //!
 //! A function that GIO's documentation calls collective fails on all ranks or on none: a rank with bad arguments takes part
@@ -22,16 +21,12 @@
 mod all;
 mod amode;
 pub mod code;
-pub mod collective;
-mod guard;
 mod handle;
 mod hints;
-pub mod independent;
 mod lists;
-pub mod memory;
-mod name;
 pub mod open;
 pub mod size;
 pub mod subarray;
+pub mod transfer;
 
 pub use tributary_abi::MPI_Offset;

@@ -1,9 +1,9 @@
 //! Checks lists of offsets and lengths and turns them into accesses. A call may have millions of pairs, so there is
 //! one pass over the list of the file, and two over the list of memory.
 
+use tributary::access::{Memory, OwnedAccess};
 use tributary::error::About;
-use tributary::{BufferLayout, Error, Extents, Result};
-use tributary_bindings::access::Access;
+use tributary::{BufferLayout, Direction, Error, Extents, Result};
 use tributary_bindings::list::List;
 
 use crate::MPI_Offset;
@@ -29,8 +29,9 @@ macro_rules! moves {
             let file = list("file", file_npairs, file_offs, file_lens);
             let memory = list("buf", buf_npairs, buf_offs, buf_lens);
             // SAFETY: the caller's promises: lists as long as said, memory that they describe, nobody else at the file.
-            $crate::guard::moved(stringify!($name), || unsafe {
-                $crate::handle::opened(fh, stringify!($name))?.$method(Direction::$direction, access(file, memory, buf.cast_mut().cast()))
+            $crate::code::moved(stringify!($name), || unsafe {
+                let (opened, direction) = ($crate::handle::opened(fh, stringify!($name))?, tributary::Direction::$direction);
+                opened.$method(direction, access(file, memory, direction, buf.cast_mut().cast()))
             })
         }
     )+};
@@ -42,16 +43,17 @@ pub fn list(name: &'static str, count: MPI_Offset, offsets: *const MPI_Offset, l
     List { name, arguments: ["npairs", "offs", "lens"], count, offsets, lengths }
 }
 
-/// Returns the access that the arguments of a call describe. Its extents in the file ascend. Offsets in memory are
-/// relative to `buffer` and may be negative.
+/// Returns the access that the arguments of a call in this direction describe. Its extents in the file ascend. Offsets in
+/// memory are relative to `buffer` and may be negative.
 ///
 /// # Errors
 /// The errors of [`List::arrays`]; a length is negative, offsets in the file do not ascend, file and memory have different numbers of bytes,
 /// or memory is at NULL.
 ///
 /// # Safety
-/// The arrays are null or as long as their counts say, and do not change during the call.
-pub unsafe fn access(file: List, memory: List, buffer: *mut u8) -> Result<Access> {
+/// The arrays are null or as long as their counts say, and do not change during the call. The memory that they list is
+/// valid for reads in a write; in a read it is valid for writes, and nothing else uses it. Both until the access is dropped.
+pub unsafe fn access<'a>(file: List, memory: List, direction: Direction, buffer: *mut u8) -> Result<OwnedAccess<'a>> {
     // SAFETY: the caller's promise.
     let (in_file, in_memory) = unsafe { (file.arrays()?, memory.arrays()?) };
     let file = of_file(in_file)?;
@@ -60,15 +62,18 @@ pub unsafe fn access(file: List, memory: List, buffer: *mut u8) -> Result<Access
         let given = format!("{} bytes in memory, {} in the file", extents.bytes(), file.bytes());
         return Err(Error::argument("buf_lens", given, "as many as in the file"));
     }
-    let Some((start, end)) = extents.span() else {
-        return Ok(Access { file, layout: BufferLayout::Contiguous, memory: std::ptr::dangling_mut(), span: 0 });
+    let (start, span, layout) = match extents.span() {
+        None => (std::ptr::dangling_mut(), 0, BufferLayout::Contiguous),
+        Some((start, end)) => {
+            let (memory, span) = located(buffer, first, end)?;
+            match extents.count() {
+                1 => (memory.wrapping_add(start as usize), span - start as usize, BufferLayout::Contiguous),
+                _ => (memory, span, BufferLayout::Extents(extents)),
+            }
+        }
     };
-    let (memory, span) = located(buffer, first, end)?;
-    let (skip, layout) = match extents.count() {
-        1 => (start, BufferLayout::Contiguous),
-        _ => (0, BufferLayout::Extents(extents)),
-    };
-    Ok(Access { file, layout, memory: memory.wrapping_add(skip as usize), span: span - skip as usize })
+    // SAFETY: the caller's promise.
+    Ok(OwnedAccess { file, layout, memory: unsafe { Memory::from_raw_parts(direction, start, span) } })
 }
 
 fn of_file((offsets, lengths): (&[i64], &[i64])) -> Result<Extents> {
@@ -122,29 +127,31 @@ mod tests {
 
     type Arrays = (Vec<i64>, Vec<i64>);
 
-    fn access(file: &[(i64, i64)], memory: &[(i64, i64)], buffer: *mut u8) -> Result<Access> {
+    fn access(file: &[(i64, i64)], memory: &[(i64, i64)], buffer: *mut u8) -> Result<OwnedAccess<'static>> {
         let (file, memory): (Arrays, Arrays) = (file.iter().copied().unzip(), memory.iter().copied().unzip());
         let of =
             |name, (offsets, lengths): &Arrays| list(name, offsets.len() as i64, offsets.as_ptr(), lengths.as_ptr());
-        // SAFETY: the arrays live, and are as long as said.
-        unsafe { super::access(of("file", &file), of("buf", &memory), buffer) }
+        // SAFETY: the arrays live, and are as long as said; no test touches the memory.
+        unsafe { super::access(of("file", &file), of("buf", &memory), Direction::Write, buffer) }
     }
 
+    const PLACE: usize = 1 << 20;
+
     fn place() -> *mut u8 {
-        std::ptr::without_provenance_mut(1 << 20)
+        std::ptr::without_provenance_mut(PLACE)
     }
 
     #[test]
     fn memory_in_one_piece_is_contiguous() {
         let got = access(&[(0, 4), (10, 4)], &[(8, 3), (11, 5)], place()).unwrap();
-        assert_eq!((got.layout, got.memory.addr(), got.span), (BufferLayout::Contiguous, (1 << 20) + 8, 8));
+        assert_eq!((got.layout, got.memory.addresses()), (BufferLayout::Contiguous, PLACE + 8..PLACE + 16));
         assert_eq!(got.file.count(), 2);
     }
 
     #[test]
     fn memory_in_any_order_begins_at_its_lowest_byte() {
         let got = access(&[(5, 7)], &[(100, 3), (-50, 4)], place()).unwrap();
-        assert_eq!((got.memory.addr(), got.span), ((1 << 20) - 50, 153));
+        assert_eq!(got.memory.addresses(), PLACE - 50..PLACE + 103);
         let BufferLayout::Extents(extents) = got.layout else { panic!("no list") };
         assert_eq!(extents.iter().map(|e| (e.offset, e.len)).collect::<Vec<_>>(), [(150, 3), (0, 4)]);
     }
@@ -152,14 +159,14 @@ mod tests {
     #[test]
     fn an_empty_pair_has_no_extent() {
         let got = access(&[(5, 0)], &[], std::ptr::null_mut()).unwrap();
-        assert_eq!((got.bytes(), got.span), (0, 0));
+        assert!(got.file.bytes() == 0 && got.memory.addresses().is_empty());
         let got = access(&[(1, 2)], &[(-9, 0), (0, 2)], place()).unwrap();
-        assert_eq!((got.layout, got.memory.addr(), got.span), (BufferLayout::Contiguous, 1 << 20, 2));
+        assert_eq!((got.layout, got.memory.addresses()), (BufferLayout::Contiguous, PLACE..PLACE + 2));
     }
 
     #[test]
     fn bad_lists_have_the_codes_of_gio() {
-        let code = |outcome: Result<Access>| code::of(&outcome.unwrap_err());
+        let code = |outcome: Result<OwnedAccess<'_>>| code::of(&outcome.unwrap_err());
         assert_eq!(code(access(&[(4, 4), (0, 4)], &[(0, 8)], place())), code::EFILEVIEW);
         assert_eq!(code(access(&[(0, 4), (3, 4)], &[(0, 8)], place())), code::EFILEVIEW);
         assert_eq!(code(access(&[(0, -4)], &[(0, 4)], place())), code::ENEGATIVECNT);
@@ -172,8 +179,9 @@ mod tests {
         let none = List { count: 0, ..null };
         // SAFETY: null arrays, which are not read.
         unsafe {
-            assert_eq!(code(super::access(null, none, place())), code::EINVAL);
-            assert_eq!(code(super::access(List { count: -1, ..null }, none, place())), code::EINVAL);
+            assert_eq!(code(super::access(null, none, Direction::Write, place())), code::EINVAL);
+            let negative = List { count: -1, ..null };
+            assert_eq!(code(super::access(negative, none, Direction::Write, place())), code::EINVAL);
         }
     }
 }

@@ -1,8 +1,9 @@
-//! Opens, closes and deletes files, and returns their hints.
+//! Opens, closes and deletes files, by names with or without a file-system prefix, and returns their hints.
 
 use std::collections::BTreeSet;
-use std::ffi::{c_char, c_int};
-use std::path::PathBuf;
+use std::ffi::{CStr, OsStr, c_char, c_int};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
 use std::pin::pin;
 
 use tributary::collectives::agree;
@@ -15,13 +16,13 @@ use tributary_abi::MPI_Info;
 use tributary_bindings::communicator::has_the_whole_program;
 use tributary_bindings::info::{entries, made_of};
 use tributary_bindings::opening::{decided_by, endpoint_on};
+use tributary_bindings::prefix::without_prefix;
 
 use crate::all;
 use crate::amode::AccessMode;
-use crate::guard::status;
-use crate::handle::{self, GioFile, opened};
+use crate::code::status;
+use crate::handle::{GioFile, OPEN, opened};
 use crate::hints;
-use crate::name::path_of;
 
 /// Opens a file on all ranks of a communicator. Collective.
 #[unsafe(no_mangle)]
@@ -39,7 +40,7 @@ pub unsafe extern "C-unwind" fn GIO_open(
             fh.write(std::ptr::null_mut());
         }
         let opened = open(comm, filename, amode, info, fh.is_null())?;
-        fh.write(handle::add(opened));
+        fh.write(OPEN.add(opened));
         Ok(())
     })
 }
@@ -137,7 +138,7 @@ pub unsafe extern "C-unwind" fn GIO_close(fh: *mut *mut GioFile) -> c_int {
     // SAFETY: the caller's promises: `fh` is null or may be read and written, and nobody else uses the file.
     status("GIO_close", || unsafe {
         let place = fh.as_mut().ok_or_else(|| Error::argument("fh", "NULL", "a pointer to a handle from GIO_open"))?;
-        handle::take(std::mem::replace(place, std::ptr::null_mut()))?.close()
+        OPEN.take(std::mem::replace(place, std::ptr::null_mut()))?.close()
     })
 }
 
@@ -165,4 +166,56 @@ pub unsafe extern "C-unwind" fn GIO_get_info(fh: *mut GioFile, info_used: *mut M
         made_of(hints::effective(&file.file, &file.info))?.put(info_used);
         Ok(())
     })
+}
+
+/// Returns the absolute path of a file name from C.
+///
+/// # Errors
+/// The name is null or empty, or has the prefix of something that is not a file.
+///
+/// # Safety
+/// `name` is null or a text that ends with 0.
+unsafe fn path_of(name: *const c_char) -> Result<PathBuf> {
+    if name.is_null() {
+        return Err(no_name("NULL"));
+    }
+    // SAFETY: not null, so it ends with 0.
+    let name = unsafe { CStr::from_ptr(name) }.to_bytes();
+    let plain = without_prefix(name, "file name")?;
+    if plain.is_empty() {
+        return Err(no_name("an empty name"));
+    }
+    let plain = Path::new(OsStr::from_bytes(plain));
+    Ok(std::path::absolute(plain).unwrap_or_else(|_| plain.to_path_buf()))
+}
+
+fn no_name(given: &str) -> Error {
+    Error::argument("file name", given, "the name of a file").about(About::Path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn path(name: &CStr) -> Result<PathBuf> {
+        // SAFETY: a text that ends with 0.
+        unsafe { path_of(name.as_ptr()) }
+    }
+
+    #[test]
+    fn a_type_is_no_part_of_the_name() {
+        assert_eq!(path(c"lustre:/data/f.nc").unwrap(), Path::new("/data/f.nc"));
+        assert_eq!(path(c"/data/ufs:f").unwrap(), Path::new("/data/ufs:f"));
+        assert_eq!(path(c"/ufsdata:f").unwrap(), Path::new("/ufsdata:f"));
+        assert_eq!(path(c"Lustre:/data/f.nc").unwrap(), Path::new("/data/f.nc"));
+        assert_eq!(path(c"/data/f_15:00").unwrap(), Path::new("/data/f_15:00"));
+        assert!(path(c"f_15:00.nc").unwrap().ends_with("f_15:00.nc"));
+        assert!(path(c"f").unwrap().is_absolute());
+        assert!(path(c"").is_err() && path(c"ufs:").is_err());
+        let said = path(c"daos://pool/f").unwrap_err().to_string();
+        assert!(
+            said.starts_with("file name: the prefix daos:; allowed: the name of a file, with no prefix or one of ufs:"),
+            "{said}"
+        );
+    }
 }

@@ -2,12 +2,12 @@
 
 use std::ffi::c_int;
 
-use tributary::engine::{Direction, binding};
+use tributary::engine::binding;
 use tributary::error::FileOperation;
-use tributary::{Error, Result};
+use tributary::{Direction, Error, Result};
 
 use crate::MPI_Offset;
-use crate::guard::status;
+use crate::code::status;
 use crate::handle::{GioFile, opened};
 
 /// Brings this rank's part of the written data to stable storage. Not collective: all data is stored after all ranks

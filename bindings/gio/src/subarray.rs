@@ -5,8 +5,7 @@ use std::ffi::c_int;
 use tributary::{Error, Result};
 
 use crate::MPI_Offset;
-use crate::code;
-use crate::guard::status;
+use crate::code::{ENOMEM, status};
 
 /// Makes the list of a subarray: a pair for each of its rows. The caller must free() both arrays. Not collective.
 #[unsafe(no_mangle)]
@@ -51,7 +50,7 @@ pub unsafe extern "C-unwind" fn GIO_flatten_subarray(
         (*npairs, *offs, *lens) = (rows.count as MPI_Offset, offsets, lengths);
         Ok(())
     });
-    if out_of_memory { code::ENOMEM } else { code }
+    if out_of_memory { ENOMEM } else { code }
 }
 
 /// The rows of a subarray, which are contiguous pieces of the array.

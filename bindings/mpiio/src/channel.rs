@@ -14,7 +14,7 @@
 
 use std::path::Path;
 use std::pin::pin;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 
 use crate::abi::{MPI_Comm, has_all_ranks, has_one_thread_at_a_time, is_congruent_to_world};
 use crate::offer::OpenOffer;
@@ -22,6 +22,7 @@ use crate::open_watch::OpenWait;
 use tributary::engine::meet_hosts;
 use tributary::fabric::mpi::{MpiEndpoint, SharedComm, SingleRank};
 use tributary::{Endpoint, Error};
+use tributary_bindings::guard::lock;
 
 /// Maximum number of open files of the same ranks that the engine takes. Each is one bit in the ranks' agreement.
 const MAX_PLACES: usize = 64;
@@ -88,7 +89,7 @@ pub enum Seat {
 }
 
 fn groups() -> MutexGuard<'static, Groups> {
-    GROUPS.lock().unwrap_or_else(PoisonError::into_inner)
+    lock(&GROUPS)
 }
 
 /// The wishes of a rank for the file that it opens.

@@ -73,15 +73,17 @@ pub const SHARED_POINTER: &str = "shared file pointer";
 /// Counts of the calls on one file.
 #[derive(Debug, Default)]
 pub struct CallCounts {
-    ran: BTreeMap<&'static str, Ran>,
+    /// Calls that the engine ran, by function.
+    pub ran: BTreeMap<&'static str, Ran>,
     left_to_mpi: BTreeMap<(&'static str, String), u64>,
     paths: HashMap<(Path, Reason, Option<AutoChoice>), u64>,
     /// Times, extents, messages and bytes of all calls that the engine ran, added up.
     sum: CallReport,
     exchanged_bytes: u64,
-    plans_reused: u64,
-    /// Number of independent calls through this library's own handle.
-    alone: u64,
+    /// Number of calls that reused the plan of the call before.
+    pub plans_reused: u64,
+    /// Number of independent calls of this rank through this library's own handle of the file.
+    pub alone: u64,
     /// Failed calls.
     pub failures: Failures,
 }
@@ -104,16 +106,6 @@ impl CallCounts {
         *self.left_to_mpi.entry((call, why.to_string())).or_default() += 1;
     }
 
-    /// Counts an independent call through this library's own handle of the file.
-    pub fn ran_alone(&mut self) {
-        self.alone += 1;
-    }
-
-    /// Returns the number of independent calls of this rank through this library's own handle.
-    pub fn all_alone(&self) -> u64 {
-        self.alone
-    }
-
     /// Returns how often this rank called each function of [`INDEPENDENT`], in the order of that table. Calls with a
     /// large count are included.
     pub fn independent(&self) -> [u64; INDEPENDENT.len()] {
@@ -133,11 +125,6 @@ impl CallCounts {
         self.left_to_mpi.retain(|(call, _), _| !is_one(call));
         let all = INDEPENDENT.into_iter().zip(sums).filter(|(_, calls)| *calls > 0);
         self.left_to_mpi.extend(all.map(|((call, why), calls)| ((call, why.to_string()), calls)));
-    }
-
-    /// Returns the calls that the engine ran, by function.
-    pub fn all_run(&self) -> &BTreeMap<&'static str, Ran> {
-        &self.ran
     }
 
     /// Returns the calls that the MPI library ran, by function and reason.
@@ -178,10 +165,5 @@ impl CallCounts {
             in_memory,
             between_hosts,
         }
-    }
-
-    /// Returns the number of calls that reused the plan of the call before.
-    pub fn plans_reused(&self) -> u64 {
-        self.plans_reused
     }
 }

@@ -1,14 +1,21 @@
-//! Decides how calls of the program reach this library: as the preloaded library, or as a component of Open MPI.
+//! Decides how calls of the program reach this library: as the preloaded library, or as a component of Open MPI; and
+//! whether the library can work with the program's MPI library.
 //!
 //! The same file is both. Preloaded, or linked in front of MPI, its `MPI_...` functions are called instead of MPI's.
 //! Under the name `mca_io_tributary.so`, Open MPI loads it and calls the functions of its table (`component`). The
 //! first call that comes in decides for the whole process, and the other door then passes every call on.
+//!
+//! In a program with a static MPI library no dynamic linker finds MPI's functions, so a table names them ([`link`]).
+//! `bindings/mpiio/package/static-library` makes the table, and the archive that has both. The program's calls reach this
+//! library because the archive comes before that of MPI, in which `MPI_...` are weak names of `PMPI_...`.
 
 use std::ffi::{c_int, c_void};
 use std::mem::transmute;
 use std::sync::atomic::{AtomicU8, Ordering};
 
-use tributary_abi::path_of;
+use tributary_abi::{LinkedFunction, find, path_of};
+
+use crate::ranks_here::RANKS;
 
 /// The way in which calls of the program reach this library.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -79,6 +86,34 @@ pub fn is_taken_by_another_copy() -> bool {
     // SAFETY: the function of this name in another copy, which has this type.
     let first = unsafe { transmute::<*mut c_void, IsPreloaded>(first) };
     first() != 0
+}
+
+/// Takes the table of MPI's functions that are linked into the program. Called once, before `main`.
+///
+/// # Safety
+/// `functions` has `count` functions and stays as it is.
+#[unsafe(export_name = "tributary_mpiio_link")]
+unsafe extern "C" fn link(functions: *const LinkedFunction, count: usize) {
+    // SAFETY: the caller's promise.
+    tributary_abi::link(unsafe { std::slice::from_raw_parts(functions, count) });
+}
+
+/// Returns true if this library can work with the program's MPI library: the ABI must be known, and the library must match
+/// it. Otherwise the first rank prints the reason once.
+pub fn is_supported() -> bool {
+    let looked = find().and_then(|mpi| mpi.verify());
+    if let Err(refusal) = &looked
+        && is_first_rank()
+    {
+        tributary::say(format_args!("{refusal}; MPI runs all calls of this program"));
+    }
+    looked.is_ok()
+}
+
+/// Returns true if the launcher's environment variables number this rank 0, or do not number it. (MPI cannot be
+/// called here.)
+pub fn is_first_rank() -> bool {
+    RANKS.iter().find_map(|name| std::env::var(name).ok()).is_none_or(|rank| rank == "0")
 }
 
 #[cfg(test)]

@@ -18,12 +18,11 @@ use crate::abi::SUCCESS;
 use crate::abi::errors::class;
 use crate::abi::word::{Word, to_word};
 use crate::component;
-use crate::door::{self, Door};
+use crate::door::{self, Door, is_first_rank, is_supported};
 use crate::error_handler::{raise, raise_now, returning};
 use crate::files;
 use crate::next::InterposedFunction;
 use crate::report;
-use crate::supported::{is_first_rank, is_supported};
 
 /// A handler's answer to an interposed call: what [`enter`] must do next.
 pub enum Answer {

@@ -9,14 +9,13 @@ use std::ffi::c_void;
 use tributary_abi::function_name;
 
 use crate::abi::word::Word;
-use crate::calls::collective::{CountType::*, Ending::*, Form, Position::*, run};
-use crate::calls::{
-    alone, atomicity, between, close, get_info, open, passing, pointed, set_errhandler, set_info, set_view, split, sync,
-};
-use crate::counts::{ALONE as ALONE_REASON, SHARED_POINTER};
+use crate::calls::collective::run;
+use crate::calls::{between, close, open, passing, pointed, settings, split};
+use crate::counts::SHARED_POINTER;
 use crate::entry::{Answer, Handler, enter_exported, enter_slot};
-use crate::next::InterposedFunction;
-use tributary::engine::Direction::*;
+use crate::next::{CountType::*, Form, InterposedFunction, Position::*};
+use tributary::Direction::*;
+use tributary::engine::CallForm::*;
 
 /// An interposed function with its handler.
 pub struct Row {
@@ -50,7 +49,10 @@ macro_rules! exports {
         static ROWS: &[Row] = &[$(
             $(#[$attribute])*
             {
-                static FUNCTION: InterposedFunction = InterposedFunction::new(function_name!("P", stringify!($name)));
+                static FUNCTION: InterposedFunction = InterposedFunction::with_arguments(
+                    function_name!("P", stringify!($name)),
+                    &[$(stringify!($argument)),*],
+                );
                 const HANDLER: Handler = $handler;
 
                 #[unsafe(export_name = stringify!($name))]
@@ -79,7 +81,7 @@ macro_rules! at {
         None
     };
     ($name:ident) => {{
-        static AT: InterposedFunction = InterposedFunction::new(function_name!("P", stringify!($name)));
+        static AT: InterposedFunction = InterposedFunction::at_offset(function_name!("P", stringify!($name)));
         Some(&AT)
     }};
 }
@@ -108,7 +110,7 @@ macro_rules! pointer {
     ($direction:ident $ending:ident $counts:ident $at:ident) => {
         |function, arguments| {
             const FORM: Form = Form { direction: $direction, place: Pointer, ending: $ending, counts: $counts };
-            static AT: InterposedFunction = InterposedFunction::new(function_name!("P", stringify!($at)));
+            static AT: InterposedFunction = InterposedFunction::at_offset(function_name!("P", stringify!($at)));
             pointed::independent(FORM, &AT, function, arguments)
         }
     };
@@ -119,52 +121,50 @@ macro_rules! alone {
     ($direction:ident $ending:ident $counts:ident) => {
         |function, arguments| {
             const FORM: Form = Form { direction: $direction, place: Offset, ending: $ending, counts: $counts };
-            alone::run(FORM, arguments).unwrap_or_else(|| passing::at_offset(FORM, function, arguments))
+            passing::at_offset(FORM, function, arguments)
         }
     };
 }
 
 /// Handler that passes the call to MPI and does not count it in reports.
 const PASS: Handler = |_function, _arguments| Answer::Pass;
-/// Handler that passes an independent read or write to MPI and counts it.
-const ALONE: Handler = |function, arguments| passing::note(function, arguments, ALONE_REASON);
 /// Handler that passes a read or write at the shared file pointer to MPI and counts it.
-const SHARED: Handler = |function, arguments| passing::note(function, arguments, SHARED_POINTER);
+const SHARED: Handler = |function, arguments| passing::note(function, arguments, SHARED_POINTER, None);
 
 exports! {
     MPI_File_open(comm name amode info file) open::open;
     MPI_File_close(file) close::close;
-    MPI_File_set_view(file displacement etype filetype representation info) set_view::set_view;
-    MPI_File_set_info(file info) set_info::set_info;
-    MPI_File_get_info(file info) get_info::get_info;
-    MPI_File_set_atomicity(file flag) atomicity::set_atomicity;
-    MPI_File_sync(file) sync::sync;
+    MPI_File_set_view(file displacement etype filetype representation info) settings::set_view;
+    MPI_File_set_info(file info) settings::set_info;
+    MPI_File_get_info(file info) settings::get_info;
+    MPI_File_set_atomicity(file flag) between::set_atomicity;
+    MPI_File_sync(file) between::sync;
 
-    MPI_File_write_all(file buffer count datatype status) collective!(Write Pointer Now Int MPI_File_write_at_all);
-    MPI_File_write_at_all(file offset buffer count datatype status) collective!(Write Offset Now Int);
-    MPI_File_read_all(file buffer count datatype status) collective!(Read Pointer Now Int MPI_File_read_at_all);
-    MPI_File_read_at_all(file offset buffer count datatype status) collective!(Read Offset Now Int);
-    MPI_File_iwrite_all(file buffer count datatype request) collective!(Write Pointer Request Int MPI_File_iwrite_at_all);
-    MPI_File_iwrite_at_all(file offset buffer count datatype request) collective!(Write Offset Request Int);
-    MPI_File_iread_all(file buffer count datatype request) collective!(Read Pointer Request Int MPI_File_iread_at_all);
-    MPI_File_iread_at_all(file offset buffer count datatype request) collective!(Read Offset Request Int);
-    MPI_File_write_all_begin(file buffer count datatype) collective!(Write Pointer Begin Int MPI_File_write_at_all_begin);
-    MPI_File_write_at_all_begin(file offset buffer count datatype) collective!(Write Offset Begin Int);
-    MPI_File_read_all_begin(file buffer count datatype) collective!(Read Pointer Begin Int MPI_File_read_at_all_begin);
-    MPI_File_read_at_all_begin(file offset buffer count datatype) collective!(Read Offset Begin Int);
+    MPI_File_write_all(file buffer count datatype status) collective!(Write Pointer Blocking Int MPI_File_write_at_all);
+    MPI_File_write_at_all(file offset buffer count datatype status) collective!(Write Offset Blocking Int);
+    MPI_File_read_all(file buffer count datatype status) collective!(Read Pointer Blocking Int MPI_File_read_at_all);
+    MPI_File_read_at_all(file offset buffer count datatype status) collective!(Read Offset Blocking Int);
+    MPI_File_iwrite_all(file buffer count datatype request) collective!(Write Pointer NonBlocking Int MPI_File_iwrite_at_all);
+    MPI_File_iwrite_at_all(file offset buffer count datatype request) collective!(Write Offset NonBlocking Int);
+    MPI_File_iread_all(file buffer count datatype request) collective!(Read Pointer NonBlocking Int MPI_File_iread_at_all);
+    MPI_File_iread_at_all(file offset buffer count datatype request) collective!(Read Offset NonBlocking Int);
+    MPI_File_write_all_begin(file buffer count datatype) collective!(Write Pointer Split Int MPI_File_write_at_all_begin);
+    MPI_File_write_at_all_begin(file offset buffer count datatype) collective!(Write Offset Split Int);
+    MPI_File_read_all_begin(file buffer count datatype) collective!(Read Pointer Split Int MPI_File_read_at_all_begin);
+    MPI_File_read_at_all_begin(file offset buffer count datatype) collective!(Read Offset Split Int);
     MPI_File_write_all_end(file buffer status) end!(Write Pointer MPI_File_write_at_all_end);
     MPI_File_write_at_all_end(file buffer status) end!(Write Offset);
     MPI_File_read_all_end(file buffer status) end!(Read Pointer MPI_File_read_at_all_end);
     MPI_File_read_at_all_end(file buffer status) end!(Read Offset);
 
-    MPI_File_write(file buffer count datatype status) pointer!(Write Now Int MPI_File_write_at);
-    MPI_File_write_at(file offset buffer count datatype status) alone!(Write Now Int);
-    MPI_File_read(file buffer count datatype status) pointer!(Read Now Int MPI_File_read_at);
-    MPI_File_read_at(file offset buffer count datatype status) alone!(Read Now Int);
-    MPI_File_iwrite(file buffer count datatype request) pointer!(Write Request Int MPI_File_iwrite_at);
-    MPI_File_iwrite_at(file offset buffer count datatype request) alone!(Write Request Int);
-    MPI_File_iread(file buffer count datatype request) pointer!(Read Request Int MPI_File_iread_at);
-    MPI_File_iread_at(file offset buffer count datatype request) ALONE;
+    MPI_File_write(file buffer count datatype status) pointer!(Write Blocking Int MPI_File_write_at);
+    MPI_File_write_at(file offset buffer count datatype status) alone!(Write Blocking Int);
+    MPI_File_read(file buffer count datatype status) pointer!(Read Blocking Int MPI_File_read_at);
+    MPI_File_read_at(file offset buffer count datatype status) alone!(Read Blocking Int);
+    MPI_File_iwrite(file buffer count datatype request) pointer!(Write NonBlocking Int MPI_File_iwrite_at);
+    MPI_File_iwrite_at(file offset buffer count datatype request) alone!(Write NonBlocking Int);
+    MPI_File_iread(file buffer count datatype request) pointer!(Read NonBlocking Int MPI_File_iread_at);
+    MPI_File_iread_at(file offset buffer count datatype request) alone!(Read NonBlocking Int);
     MPI_File_write_shared(file buffer count datatype status) SHARED;
     MPI_File_read_shared(file buffer count datatype status) SHARED;
     MPI_File_iwrite_shared(file buffer count datatype request) SHARED;
@@ -191,33 +191,33 @@ exports! {
     MPI_File_get_type_extent(file datatype extent) PASS;
     MPI_File_get_atomicity(file flag) PASS;
     MPI_File_create_errhandler(function handler) PASS;
-    MPI_File_set_errhandler(file handler) set_errhandler::set_errhandler;
+    MPI_File_set_errhandler(file handler) settings::set_errhandler;
     MPI_File_get_errhandler(file handler) PASS;
     MPI_File_call_errhandler(file code) PASS;
     MPI_File_f2c(file) PASS;
     MPI_File_c2f(file) PASS;
 
-    MPI_File_write_all_c(file buffer count datatype status) collective!(Write Pointer Now Large MPI_File_write_at_all_c);
-    MPI_File_write_at_all_c(file offset buffer count datatype status) collective!(Write Offset Now Large);
-    MPI_File_read_all_c(file buffer count datatype status) collective!(Read Pointer Now Large MPI_File_read_at_all_c);
-    MPI_File_read_at_all_c(file offset buffer count datatype status) collective!(Read Offset Now Large);
-    MPI_File_iwrite_all_c(file buffer count datatype request) collective!(Write Pointer Request Large MPI_File_iwrite_at_all_c);
-    MPI_File_iwrite_at_all_c(file offset buffer count datatype request) collective!(Write Offset Request Large);
-    MPI_File_iread_all_c(file buffer count datatype request) collective!(Read Pointer Request Large MPI_File_iread_at_all_c);
-    MPI_File_iread_at_all_c(file offset buffer count datatype request) collective!(Read Offset Request Large);
-    MPI_File_write_all_begin_c(file buffer count datatype) collective!(Write Pointer Begin Large MPI_File_write_at_all_begin_c);
-    MPI_File_write_at_all_begin_c(file offset buffer count datatype) collective!(Write Offset Begin Large);
-    MPI_File_read_all_begin_c(file buffer count datatype) collective!(Read Pointer Begin Large MPI_File_read_at_all_begin_c);
-    MPI_File_read_at_all_begin_c(file offset buffer count datatype) collective!(Read Offset Begin Large);
+    MPI_File_write_all_c(file buffer count datatype status) collective!(Write Pointer Blocking Large MPI_File_write_at_all_c);
+    MPI_File_write_at_all_c(file offset buffer count datatype status) collective!(Write Offset Blocking Large);
+    MPI_File_read_all_c(file buffer count datatype status) collective!(Read Pointer Blocking Large MPI_File_read_at_all_c);
+    MPI_File_read_at_all_c(file offset buffer count datatype status) collective!(Read Offset Blocking Large);
+    MPI_File_iwrite_all_c(file buffer count datatype request) collective!(Write Pointer NonBlocking Large MPI_File_iwrite_at_all_c);
+    MPI_File_iwrite_at_all_c(file offset buffer count datatype request) collective!(Write Offset NonBlocking Large);
+    MPI_File_iread_all_c(file buffer count datatype request) collective!(Read Pointer NonBlocking Large MPI_File_iread_at_all_c);
+    MPI_File_iread_at_all_c(file offset buffer count datatype request) collective!(Read Offset NonBlocking Large);
+    MPI_File_write_all_begin_c(file buffer count datatype) collective!(Write Pointer Split Large MPI_File_write_at_all_begin_c);
+    MPI_File_write_at_all_begin_c(file offset buffer count datatype) collective!(Write Offset Split Large);
+    MPI_File_read_all_begin_c(file buffer count datatype) collective!(Read Pointer Split Large MPI_File_read_at_all_begin_c);
+    MPI_File_read_at_all_begin_c(file offset buffer count datatype) collective!(Read Offset Split Large);
 
-    MPI_File_write_c(file buffer count datatype status) pointer!(Write Now Large MPI_File_write_at_c);
-    MPI_File_write_at_c(file offset buffer count datatype status) alone!(Write Now Large);
-    MPI_File_read_c(file buffer count datatype status) pointer!(Read Now Large MPI_File_read_at_c);
-    MPI_File_read_at_c(file offset buffer count datatype status) alone!(Read Now Large);
-    MPI_File_iwrite_c(file buffer count datatype request) pointer!(Write Request Large MPI_File_iwrite_at_c);
-    MPI_File_iwrite_at_c(file offset buffer count datatype request) alone!(Write Request Large);
-    MPI_File_iread_c(file buffer count datatype request) pointer!(Read Request Large MPI_File_iread_at_c);
-    MPI_File_iread_at_c(file offset buffer count datatype request) ALONE;
+    MPI_File_write_c(file buffer count datatype status) pointer!(Write Blocking Large MPI_File_write_at_c);
+    MPI_File_write_at_c(file offset buffer count datatype status) alone!(Write Blocking Large);
+    MPI_File_read_c(file buffer count datatype status) pointer!(Read Blocking Large MPI_File_read_at_c);
+    MPI_File_read_at_c(file offset buffer count datatype status) alone!(Read Blocking Large);
+    MPI_File_iwrite_c(file buffer count datatype request) pointer!(Write NonBlocking Large MPI_File_iwrite_at_c);
+    MPI_File_iwrite_at_c(file offset buffer count datatype request) alone!(Write NonBlocking Large);
+    MPI_File_iread_c(file buffer count datatype request) pointer!(Read NonBlocking Large MPI_File_iread_at_c);
+    MPI_File_iread_at_c(file offset buffer count datatype request) alone!(Read NonBlocking Large);
     MPI_File_write_shared_c(file buffer count datatype status) SHARED;
     MPI_File_read_shared_c(file buffer count datatype status) SHARED;
     MPI_File_iwrite_shared_c(file buffer count datatype request) SHARED;

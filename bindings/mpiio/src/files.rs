@@ -1,4 +1,4 @@
-//! The table of the files that the program has open, by their MPI_File handles.
+//! The files that the program has open: the state of each, and the table of them by their MPI_File handles.
 
 use std::collections::HashMap;
 use std::ops::{Deref, DerefMut};
@@ -6,18 +6,79 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
 
-use tributary::Error;
 use tributary::engine::{may_be_behind, wait_for_writes};
 use tributary::fabric::shared::CallBoard;
+use tributary::hints::FileHints;
+use tributary::{Direction, Error};
+use tributary_abi::constants;
+use tributary_bindings::guard::lock;
 
 use crate::abi::MPI_Offset;
 use crate::abi::word::Word;
+use crate::backend::{Backend, Runner};
 use crate::counts::CallCounts;
 use crate::failures::Failures;
-use crate::open_file::OpenFile;
 use crate::own_handle::OwnHandle;
+use crate::pending::{CallQueue, Split};
 use crate::pointer::Pointer;
 use crate::sieving::Sieving;
+use crate::view::{KnownView, View};
+
+/// A file that the program opened. The MPI library keeps its own file open, for calls that the engine does not run.
+pub struct OpenFile {
+    /// Library that runs the file's collective calls.
+    pub backend: Backend,
+    /// This rank's file view.
+    pub view: View,
+    /// Hints that were set on this rank, with their sources.
+    pub asked: FileHints,
+    /// True if PnetCDF opened the file by MPI-IO because this library added the hint `nc_driver`.
+    pub is_of_pnetcdf: bool,
+    /// True if the program set atomic mode.
+    pub is_atomic: bool,
+    /// Split collective that the program has begun and not ended.
+    pub split: Option<Split>,
+    /// Collective calls in flight on this file.
+    pub queue: CallQueue,
+}
+
+impl OpenFile {
+    /// Creates the state of a newly opened file, whose view is all bytes.
+    pub fn new(backend: Backend, asked: FileHints) -> Self {
+        let view = View::Engine(Arc::new(KnownView::all()));
+        Self { backend, view, asked, is_of_pnetcdf: false, is_atomic: false, split: None, queue: CallQueue::default() }
+    }
+
+    /// Returns the reason why MPI must run calls of this direction; None if the engine can run them. All ranks get
+    /// the same answer.
+    pub fn refusal(&self, direction: Direction) -> Option<&'static str> {
+        match direction {
+            Direction::Write if self.backend.amode & constants().mode_rdonly != 0 => {
+                Some("opened with MPI_MODE_RDONLY")
+            }
+            Direction::Read if self.backend.amode & constants().mode_wronly != 0 => Some("opened with MPI_MODE_WRONLY"),
+            _ if self.is_atomic => Some("atomic mode"),
+            _ => None,
+        }
+    }
+
+    /// Returns the individual file pointer at `position`, in etypes. This library keeps the pointer if it knows the
+    /// view and the file was not opened in sequential mode; otherwise MPI keeps it.
+    pub fn pointer_at(&self, position: MPI_Offset) -> Pointer {
+        match &self.view {
+            View::Engine(view) if self.backend.amode & constants().mode_sequential == 0 => {
+                Pointer::new(position, view.clone())
+            }
+            View::Engine(_) | View::Foreign { .. } => Pointer::default(),
+        }
+    }
+
+    /// Returns a placeholder that replaces a file after it was closed.
+    pub fn closed() -> Self {
+        let runner = Runner::Mpi("closed".to_string());
+        Self::new(Backend::new(Path::new("").into(), 0, false, runner, None), FileHints::default())
+    }
+}
 
 /// An open file, shared by all threads of the process. The counts and the file pointer have locks of their own,
 /// because independent calls must not wait for a collective call of another thread.
@@ -25,7 +86,7 @@ pub struct SharedFile {
     /// The file's name, as an absolute path.
     path: Arc<Path>,
     /// This library's own handle for independent calls, if the file is on NFS.
-    pub own: Option<Arc<OwnHandle>>,
+    pub own: Option<OwnHandle>,
     /// Keeps MPI from data sieving in writes; None if MPI may sieve.
     pub sieving: Option<Sieving>,
     /// Shows the calls that MPI runs to the other ranks of the host; None if the engine never opens the file.
@@ -62,15 +123,15 @@ impl SharedFile {
     }
 
     /// Locks the file: waits until no other call uses it. A call that panicked does not poison the lock.
-    pub fn lock(&self) -> Locked<'_> {
-        Locked(lock(&self.file))
+    pub fn lock(&self) -> MutexGuard<'_, MovableFile> {
+        lock(&self.file)
     }
 
     /// Locks the file, unless another thread uses it.
-    pub fn try_lock_file(&self) -> Option<Locked<'_>> {
+    pub fn try_lock_file(&self) -> Option<MutexGuard<'_, MovableFile>> {
         match self.file.try_lock() {
-            Ok(file) => Some(Locked(file)),
-            Err(TryLockError::Poisoned(poisoned)) => Some(Locked(poisoned.into_inner())),
+            Ok(file) => Some(file),
+            Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
             Err(TryLockError::WouldBlock) => None,
         }
     }
@@ -86,34 +147,28 @@ impl SharedFile {
     }
 }
 
-/// A locked file: nobody else uses the file until this is dropped.
-pub struct Locked<'a>(MutexGuard<'a, MovableFile>);
+/// An open file that threads pass to each other: one that has it locked uses it.
+pub struct MovableFile(OpenFile);
 
-impl Deref for Locked<'_> {
+impl Deref for MovableFile {
     type Target = OpenFile;
 
     fn deref(&self) -> &OpenFile {
-        &self.0.0
+        &self.0
     }
 }
 
-impl DerefMut for Locked<'_> {
+impl DerefMut for MovableFile {
     fn deref_mut(&mut self) -> &mut OpenFile {
-        &mut self.0.0
+        &mut self.0
     }
 }
-
-struct MovableFile(OpenFile);
 
 // SAFETY: what an OpenFile shares with others is `Send` by its types (a test of the engine's file checks this). The rest,
 // the transport and the call in flight, is touched by one thread at a time: the mutex sees to that. MPI may be called from
 // the program's thread, as its thread level says, and from the helper thread only at MPI_THREAD_MULTIPLE. The program
 // promises not to touch buffers of calls in flight.
 unsafe impl Send for MovableFile {}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 type Table = Mutex<HashMap<Word, Arc<SharedFile>>>;
 
@@ -131,9 +186,9 @@ pub fn is_any_seen() -> bool {
 }
 
 /// Adds an open file to the table, under its handle.
-pub fn add(handle: Word, mut file: OpenFile, pointer: Pointer, sieving: Option<Sieving>) {
+pub fn add(handle: Word, mut file: OpenFile, pointer: Pointer, (own, sieving): (Option<OwnHandle>, Option<Sieving>)) {
     IS_ANY_SEEN.store(true, Ordering::Relaxed);
-    let (path, own, board) = (file.backend.path.clone(), file.own.clone(), file.backend.board());
+    let (path, board) = (file.backend.path.clone(), file.backend.board());
     if let Some(board) = &board {
         // The memory may still show the last call on an earlier file.
         board.enter("MPI_File_open");
@@ -169,7 +224,7 @@ pub fn remove(handle: Word) -> Option<(OpenFile, CallCounts)> {
         }
         Err(shared) => shared,
     };
-    let file = std::mem::replace(&mut *shared.lock(), OpenFile::closed());
+    let file = std::mem::replace(&mut shared.lock().0, OpenFile::closed());
     let counts = std::mem::take(&mut *shared.counts());
     Some((file, counts))
 }

@@ -14,20 +14,19 @@
 //! |---|---|
 //! | `abi` | the functions, constants and types of the MPI library |
 //! | `exports` | the table of interposed functions: **a new function is a row there** |
-//! | `entry`, `next`, `supported` | the entry of every call; the next function of that name; whether the MPI library is supported |
+//! | `entry`, `next` | the entry of every call; the functions of MPI, and the next function of that name |
 //! | `component` | the same handlers as a component of Open MPI, which is not preloaded |
-//! | `door` | which of the two takes the calls of a program |
-//! | `linked` | the library as a part of a program with a static MPI library |
+//! | `door` | which of the two takes the calls of a program; a static MPI library; whether the MPI library is supported |
 //! | `error_handler`, `failures` | the program's error handler of a file; failed calls, and which errors are printed |
-//! | `calls` | the handlers of the interposed functions |
-//! | `files`, `open_file` | the program's open files; one open file |
+//! | `calls`, `arguments` | the handlers of the interposed functions; the program's arguments of reads and writes |
+//! | `files` | the program's open files |
 //! | `own_handle` | this library's own handle of a file on NFS, for independent calls |
 //! | `single_rank` | the handle of a file that a single rank has open, for collective calls of one piece |
 //! | `sieving` | keeps MPI from data sieving while others may be writing; MPI's second handle of a file, which may sieve |
-//! | `backend` | which library runs a file's collective calls |
+//! | `backend` | which library runs a file's collective calls; the engine's opening of a file in the first of them |
 //! | `pending` | calls in flight |
 //! | `offer`, `open_watch`, `ranks_here` | the agreement in MPI_File_open; the thread that watches it; which ranks have the library |
-//! | `channel`, `unopened` | the communicator of a file; the engine's opening of it in the first collective call |
+//! | `channel` | the communicator of a file |
 //! | `view`, `pointer`, `hints` | the file view; the individual file pointer; the hints |
 //! | `job` | what was accelerated of a job, and the line about it in the site's log |
 //! | `datatype` | MPI datatypes as extents |
@@ -36,6 +35,7 @@
 //! `docs/tutorial/drop-in.md` in the repository tells users what to type.
 
 pub mod abi;
+mod arguments;
 mod backend;
 mod calls;
 mod channel;
@@ -51,10 +51,8 @@ mod failures;
 mod files;
 mod hints;
 mod job;
-mod linked;
 mod next;
 mod offer;
-mod open_file;
 mod open_watch;
 mod own_handle;
 mod pending;
@@ -63,6 +61,4 @@ mod ranks_here;
 mod report;
 mod sieving;
 mod single_rank;
-mod supported;
-mod unopened;
 mod view;

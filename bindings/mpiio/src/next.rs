@@ -1,5 +1,5 @@
-//! Finds the function behind ours in the dynamic linker's order: the function of the MPI library, or of another
-//! preloaded tool.
+//! The interposed functions. Finds the function behind ours in the dynamic linker's order: the function of the MPI library,
+//! or of another preloaded tool.
 //!
 //! MPI libraries before MPI 4 have no functions with large counts. A program that looks them up in the dynamic linker
 //! (mpi4py does) finds ours, so calls with small counts are passed to the functions with `int` counts.
@@ -10,6 +10,7 @@ use std::ptr::null_mut;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 
+use tributary::Direction;
 use tributary::engine::CallForm;
 use tributary_abi::{FunctionName, constants, function};
 
@@ -17,12 +18,53 @@ use crate::abi::word::{Word, to_word};
 use crate::component;
 use crate::door;
 
+/// The file position that a call uses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Position {
+    /// The rank's individual file pointer, which the call advances.
+    Pointer,
+    /// An explicit offset, which is an argument of the call.
+    Offset,
+}
+
+/// The C type of the count arguments of a function.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CountType {
+    /// Counts are of type `int`.
+    Int,
+    /// Counts are of type `MPI_Count` (functions with `_c`).
+    Large,
+}
+
+/// Describes one of MPI's functions that read or write: direction, file position, completion and type of counts.
+#[derive(Debug, Clone, Copy)]
+pub struct Form {
+    /// Direction of the transfer: write or read.
+    pub direction: Direction,
+    /// File position that the function uses.
+    pub place: Position,
+    /// Way in which the call completes: it is complete when it returns, a request completes it, or the matching end call
+    /// does (split collective). Collective calls of different forms do not match.
+    pub ending: CallForm,
+    /// C type of the function's count arguments.
+    pub counts: CountType,
+}
+
+impl Form {
+    /// Returns true if the call starts a write that goes on after the call has returned.
+    pub fn starts_write(&self) -> bool {
+        self.direction == Direction::Write && self.ending != CallForm::Blocking
+    }
+}
+
 /// An interposed function. The next function behind ours is looked up under its profiling name (`PMPI_...`).
 pub struct InterposedFunction {
     /// Profiling name, such as `PMPI_File_open`.
     profiling: &'static CStr,
     /// Name in the standard, such as `MPI_File_open`.
     full_name: &'static str,
+    /// Index of the count among the arguments of a function that moves data; None for other functions.
+    count: Option<usize>,
     next: AtomicPtr<c_void>,
     /// True if the function behind ours takes an `int`, although this function takes a large count.
     is_small: AtomicBool,
@@ -33,9 +75,30 @@ pub struct InterposedFunction {
 }
 
 impl InterposedFunction {
-    /// Creates the function with this profiling name. A name without the P finds the function of a tool that is preloaded
-    /// after this library, if there is one.
+    /// Creates the function with this profiling name, which moves no data. A name without the P finds the function of a tool
+    /// that is preloaded after this library, if there is one.
     pub const fn new(profiling: FunctionName) -> Self {
+        Self::with_count(profiling, None)
+    }
+
+    /// Creates a read or write at an explicit offset: its arguments are file, offset, buffer, count and so on.
+    pub const fn at_offset(profiling: FunctionName) -> Self {
+        Self::with_count(profiling, Some(3))
+    }
+
+    /// Creates the function with this profiling name and these names of its arguments.
+    pub const fn with_arguments(profiling: FunctionName, arguments: &[&str]) -> Self {
+        let mut at = 0;
+        while at < arguments.len() {
+            if matches!(arguments[at].as_bytes(), b"count") {
+                return Self::with_count(profiling, Some(at));
+            }
+            at += 1;
+        }
+        Self::with_count(profiling, None)
+    }
+
+    const fn with_count(profiling: FunctionName, count: Option<usize>) -> Self {
         // Evaluated at compile time only: this is used in statics.
         let profiling = profiling.text();
         let full_name = match profiling.to_str() {
@@ -46,6 +109,7 @@ impl InterposedFunction {
         Self {
             profiling,
             full_name,
+            count,
             next: AtomicPtr::new(null_mut()),
             is_small: AtomicBool::new(false),
             is_said: AtomicBool::new(false),
@@ -85,8 +149,8 @@ impl InterposedFunction {
         let Some(next) = self.address() else {
             return self.is_lacking(constants().err_other);
         };
-        if self.is_small.load(Ordering::Relaxed) && self.count(arguments).is_some_and(|count| count > i32::MAX as Word)
-        {
+        let is_too_many = || self.count.and_then(|at| arguments.get(at)).is_some_and(|count| *count > i32::MAX as Word);
+        if self.is_small.load(Ordering::Relaxed) && is_too_many() {
             return self.is_lacking(constants().err_count);
         }
         // SAFETY: `next` is the function of this name. The arguments came from a caller of the same function, and their
@@ -100,16 +164,6 @@ impl InterposedFunction {
             tributary::say(format_args!("the MPI library has no {}", self.profiling.to_string_lossy()));
         }
         to_word(code)
-    }
-
-    /// Returns the form of a collective read or write: calls of different forms do not match.
-    pub fn form(&self) -> CallForm {
-        let name = self.name();
-        match name.as_bytes() {
-            [b'i', ..] => CallForm::NonBlocking,
-            _ if name.contains("_begin") => CallForm::Split,
-            _ => CallForm::Blocking,
-        }
     }
 
     /// Returns true if all ranks of a file that is open must call the function.
@@ -142,14 +196,6 @@ impl InterposedFunction {
         })?;
         self.next.store(next, Ordering::Release);
         Some(next)
-    }
-
-    /// Returns the count among the arguments of a function that moves data (file, offset if the function has one,
-    /// buffer, count).
-    fn count(&self, arguments: &[Word]) -> Option<Word> {
-        let name = self.name();
-        let place = if name.contains("_at") { 3 } else { 2 };
-        arguments.get(place).copied().filter(|_| !name.starts_with("get_"))
     }
 }
 

@@ -8,12 +8,13 @@
 use std::ffi::c_void;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::sync::{Arc, Mutex, OnceLock, Weak};
 use std::thread::Thread;
 use std::time::{Duration, Instant};
 
 use tributary::engine::leave_to_program;
 use tributary::fabric::mpi::{FAILED, abort};
+use tributary_bindings::guard::lock;
 
 use crate::ranks_here::{HostLock, here, job};
 
@@ -190,10 +191,6 @@ struct Waits {
 }
 
 static WAITS: Waits = Waits { all: Mutex::new((Vec::new(), false)), thread: OnceLock::new() };
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 /// Adds a wait. Wakes the thread only if it sleeps, so that a program that opens many files pays nothing for it.
 fn watch(wait: &Arc<OpenWait>) {

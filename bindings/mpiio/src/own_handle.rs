@@ -20,14 +20,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use tributary::Error;
+use tributary::access::{Access, Memory};
 use tributary::drivers::{Mode, OpenStorage, Storage, SystemFiles};
+use tributary::engine::may_have_device_memory;
 use tributary::engine::storage::{StorageFailure, guarded, read_alone, write_alone, write_locked};
-use tributary::engine::{Direction, may_have_device_memory};
 use tributary::error::FileOperation;
 use tributary::hints::{DriverName, FileHints, Switch};
 use tributary::memo::Memo;
 use tributary_abi::{MPI_Info_free, constants, function_name, handles};
-use tributary_bindings::access::Access;
 use tributary_bindings::info::entries;
 
 use crate::abi::SUCCESS;
@@ -94,6 +94,54 @@ pub fn identity(path: &Path) -> Option<FileIdentity> {
     std::fs::metadata(path).ok().map(|found| (found.dev(), found.ino()))
 }
 
+/// Opens the file at `path`; None if this fails, or if the file is not the one of this identity. If `is_past_cache`, calls
+/// go past the host's cache. Local.
+pub fn open_same(
+    path: &Path,
+    mode: Mode,
+    identity: Option<FileIdentity>,
+    is_past_cache: bool,
+) -> Option<Box<dyn Storage>> {
+    let open = || {
+        let failure = |cause| StorageFailure { operation: FileOperation::Open, offset: None, cause };
+        let storage = SystemFiles.open(path, mode).map_err(failure)?;
+        if is_past_cache {
+            storage.control().see_other_hosts().map_err(failure)?;
+        }
+        Ok(storage)
+    };
+    let storage = guarded(FileOperation::Open, None, open).ok()?;
+    let [_, device, inode] = storage.control().identity().ok()??;
+    (Some((device, inode)) == identity).then_some(storage)
+}
+
+/// Moves the bytes of an access, and returns their number; a read counts only bytes before the end of the file. If
+/// `is_locked`, a write holds a lock that MPI's data sieving respects. `place` is this rank and the path, for errors. Local.
+///
+/// # Errors
+/// An error of the system. Some of the bytes may then be moved.
+pub fn transfer(
+    storage: &dyn Storage,
+    Access { file, layout, memory }: Access<'_>,
+    is_locked: bool,
+    place: (usize, &Path),
+) -> Result<u64, Error> {
+    match memory {
+        Memory::Source(source) if is_locked => write_locked(storage, file, layout, source, place),
+        Memory::Source(source) => write_alone(storage, file, layout, source, place),
+        Memory::Sink(sink) => read_alone(storage, file, layout, sink, place),
+    }
+}
+
+/// Returns an error of earlier writes that the file system tells only when a handle is closed, such as an exceeded quota.
+/// `place` is this rank and the path, for the error. Local.
+///
+/// # Errors
+/// That error.
+pub fn settle(storage: &dyn Storage, (rank, path): (usize, &Path)) -> Result<(), Error> {
+    storage.control().settle().map_err(|cause| Error::io(rank, FileOperation::Close, path, None, &cause))
+}
+
 impl OwnHandle {
     /// Describes the file at `path`, which MPI has just opened, with its identity if it was found. Local.
     pub fn new(path: Arc<Path>, rank: usize, identity: Option<FileIdentity>) -> Self {
@@ -136,39 +184,12 @@ impl OwnHandle {
         self.is_atomic.store(is_atomic, Ordering::Relaxed);
     }
 
-    /// Moves the bytes of an independent call and returns their number; a read counts only bytes before the end of the
-    /// file. Returns None if MPI must run the call. Local.
+    /// Moves the bytes of an independent call ([`transfer`]). Returns None if MPI must run the call. Local.
     ///
     /// # Errors
     /// An error of the system. Some of the bytes may then be moved.
-    ///
-    /// # Safety
-    /// The memory that the layout of `access` lists is valid for reads (of a read call: for writes) and not used by anything
-    /// else during the call.
-    pub unsafe fn transfer(&self, direction: Direction, access: &Access) -> Option<Result<u64, Error>> {
-        let storage = self.storage()?;
-        let (file, layout, place) = (&access.file, &access.layout, (self.rank, &*self.path));
-        Some(match direction {
-            // SAFETY: the caller's promise.
-            Direction::Write => write_alone(storage, file, layout, unsafe { access.source() }, place),
-            // SAFETY: likewise.
-            Direction::Read => read_alone(storage, file, layout, unsafe { access.sink() }, place),
-        })
-    }
-
-    /// Writes an access under a lock that MPI's data sieving respects, and returns the number of its bytes. Returns None if
-    /// MPI must run the call. Local.
-    ///
-    /// # Errors
-    /// An error of the system. Some of the bytes may then be written.
-    ///
-    /// # Safety
-    /// The memory that the layout of `access` lists is valid for reads, and nobody writes to it during the call.
-    pub unsafe fn write_locked(&self, access: &Access) -> Option<Result<u64, Error>> {
-        let storage = self.storage()?;
-        // SAFETY: the caller's promise.
-        let source = unsafe { access.source() };
-        Some(write_locked(storage, &access.file, &access.layout, source, (self.rank, &self.path)))
+    pub fn transfer(&self, access: Access<'_>, is_locked: bool) -> Option<Result<u64, Error>> {
+        Some(transfer(self.storage()?, access, is_locked, (self.rank, &self.path)))
     }
 
     /// Takes a lock on a range of the file, or releases it (`FileControl::lock_range`). Returns true if that was possible.
@@ -182,24 +203,12 @@ impl OwnHandle {
     /// That error.
     pub fn settle(&self) -> Result<(), Error> {
         let Some(Some(storage)) = self.storage.get() else { return Ok(()) };
-        storage.control().settle().map_err(|cause| Error::io(self.rank, FileOperation::Close, &self.path, None, &cause))
+        settle(&**storage, (self.rank, &self.path))
     }
 
     /// Opens the handle; None if this fails, if another file has the name now, or on DAOS, for which MPI may have a driver.
     fn opened(&self) -> Option<Box<dyn Storage>> {
-        if SystemFiles.file_system(&self.path).is_some_and(|found| found.is_daos) {
-            return None;
-        }
-        let open = || {
-            let failure = |cause| StorageFailure { operation: FileOperation::Open, offset: None, cause };
-            let storage = SystemFiles.open(&self.path, Mode::Update).map_err(failure)?;
-            if self.is_past_cache {
-                storage.control().see_other_hosts().map_err(failure)?;
-            }
-            Ok(storage)
-        };
-        let storage = guarded(FileOperation::Open, None, open).ok()?;
-        let [_, device, inode] = storage.control().identity().ok()??;
-        (Some((device, inode)) == self.identity).then_some(storage)
+        let is_on_daos = SystemFiles.file_system(&self.path).is_some_and(|found| found.is_daos);
+        if is_on_daos { None } else { open_same(&self.path, Mode::Update, self.identity, self.is_past_cache) }
     }
 }

@@ -35,29 +35,19 @@ impl Pointer {
         self.position = position;
     }
 
-    /// Advances the pointer by `bytes` bytes. Returns None if MPI keeps the pointer.
-    pub fn advance(&mut self, bytes: u64) -> Option<Advance> {
+    /// Advances the pointer by `bytes` bytes. Returns the position before and the number of etypes by which the pointer
+    /// moved, and the size of an etype in bytes; None if MPI keeps the pointer.
+    pub fn advance(&mut self, bytes: u64) -> Option<(MPI_Offset, MPI_Offset, u64)> {
         let etype = self.view.as_ref()?.etype();
         let offset = self.position;
         let etypes = bytes.checked_div(etype).and_then(|etypes| MPI_Offset::try_from(etypes).ok()).unwrap_or_default();
         let etypes = if offset.checked_add(etypes).is_some() { etypes } else { 0 };
         self.position += etypes;
-        Some(Advance { offset, etypes, etype })
+        Some((offset, etypes, etype))
     }
 
     /// Moves the pointer back by `etypes` etypes.
     pub fn go_back(&mut self, etypes: MPI_Offset) {
         self.position -= etypes;
     }
-}
-
-/// A movement of the individual file pointer.
-#[derive(Debug, Clone, Copy)]
-pub struct Advance {
-    /// Position before the movement, in etypes.
-    pub offset: MPI_Offset,
-    /// Number of etypes by which the pointer moved.
-    pub etypes: MPI_Offset,
-    /// Size of an etype, in bytes.
-    pub etype: u64,
 }

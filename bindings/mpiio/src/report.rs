@@ -16,8 +16,8 @@ use crate::counts::{CallCounts, ExchangeTotals, LeftToMpi, Ran};
 use crate::deletions::DeletionsInVain;
 use crate::door;
 use crate::failures::FailedCalls;
+use crate::files::OpenFile;
 use crate::hints::effective;
-use crate::open_file::OpenFile;
 
 /// Hint that `calls::pnetcdf` adds to those of PnetCDF.
 const DRIVER_ADDED: &str = "nc_driver=mpiio";
@@ -120,17 +120,17 @@ impl Report {
             loaded: door::current().name(),
             engine,
             not_taken,
-            accelerated: counts.all_run().clone(),
+            accelerated: counts.ran.clone(),
             passed_through: counts.all_left_to_mpi(),
             failed: None,
-            past_cache: counts.all_alone(),
+            past_cache: counts.alone,
             deletions_in_vain: None,
             hint_added: open.is_of_pnetcdf.then_some(DRIVER_ADDED),
             hints_not_used,
             hint_sources: open.asked.used().map(|(key, source)| (key.to_string(), source.to_string())).collect(),
             paths: counts.paths(Path::name),
             paths_in_words: counts.paths(Path::phrase),
-            plans_reused: counts.plans_reused(),
+            plans_reused: counts.plans_reused,
             traffic: counts.traffic(),
             seconds: counts.seconds(),
             limit: counts.seconds().limit(),

@@ -8,15 +8,13 @@
 use std::path::Path;
 use std::time::Instant;
 
+use tributary::access::Access;
 use tributary::drivers::{Mode, OpenStorage, Storage, SystemFiles};
-use tributary::engine::storage::{StorageFailure, guarded, read_alone, write_alone, write_locked};
-use tributary::engine::{Direction, Path as BytesPath, Reason, Seconds, capture, may_have_device_memory};
-use tributary::error::FileOperation;
+use tributary::engine::{Path as BytesPath, Reason, Seconds, capture, may_have_device_memory};
 use tributary::hints::{DriverName, Hints, Switch};
-use tributary::{CallReport, Error};
-use tributary_bindings::access::Access;
+use tributary::{CallReport, Direction, Error};
 
-use crate::own_handle::FileIdentity;
+use crate::own_handle::{self, FileIdentity};
 
 /// The handle of a single rank. It is opened in the first call that uses it.
 pub struct SingleRankHandle {
@@ -58,18 +56,14 @@ impl SingleRankHandle {
     ///
     /// # Errors
     /// An error of the system. Some of the bytes may then be moved.
-    ///
-    /// # Safety
-    /// The memory that the layout of `access` lists is valid for reads (of a read call: for writes) and not used by anything
-    /// else during the call.
-    pub unsafe fn transfer(
+    pub fn transfer(
         &mut self,
-        direction: Direction,
-        access: &Access,
+        access: Access<'_>,
         (path, hints): (&Path, &Hints),
         is_alone: bool,
         before: impl FnOnce(),
     ) -> Option<Result<(u64, CallReport), Error>> {
+        let (direction, asked) = (access.direction(), access.file.bytes());
         // Another rank may write the bytes between by data sieving.
         let is_locked = access.file.count() > 1 && direction == Direction::Write && !is_alone;
         // The engine would take no lock in later calls.
@@ -85,19 +79,11 @@ impl SingleRankHandle {
         let begin = Instant::now();
         let storage = self.storage(path)?;
         before();
-        let (file, layout, place) = (&access.file, &access.layout, (0, path));
-        let moved = match direction {
-            // SAFETY: the caller's promise.
-            Direction::Write if is_locked => write_locked(storage, file, layout, unsafe { access.source() }, place),
-            // SAFETY: likewise.
-            Direction::Write => write_alone(storage, file, layout, unsafe { access.source() }, place),
-            // SAFETY: likewise.
-            Direction::Read => read_alone(storage, file, layout, unsafe { access.sink() }, place),
-        };
+        let moved = own_handle::transfer(storage, access, is_locked, (0, path));
         self.has_written |= direction == Direction::Write;
         self.is_used = true;
         let seconds = begin.elapsed().as_secs_f64();
-        Some(moved.map(|bytes| (bytes, report(direction, bytes, access.bytes(), seconds))))
+        Some(moved.map(|bytes| (bytes, report(direction, bytes, asked, seconds))))
     }
 
     /// Closes the handle.
@@ -106,12 +92,8 @@ impl SingleRankHandle {
     /// An error of the file system that appears only now, such as an exceeded quota.
     pub fn close(self, path: &Path) -> Result<(), Error> {
         // File systems of one machine tell nothing at the close, which would cost three calls of the system.
-        match self.storage.filter(|_| self.has_written && !self.is_of_one_machine) {
-            Some(storage) => {
-                storage.control().settle().map_err(|cause| Error::io(0, FileOperation::Close, path, None, &cause))
-            }
-            None => Ok(()),
-        }
+        let settles = self.has_written && !self.is_of_one_machine;
+        self.storage.filter(|_| settles).map_or(Ok(()), |storage| own_handle::settle(&*storage, (0, path)))
     }
 
     /// Returns the open handle. Returns None if the file cannot be opened, is not the file that MPI has opened, or is on a
@@ -131,13 +113,7 @@ impl SingleRankHandle {
         if found.is_daos || DriverName::Auto.resolved_on(Some(found)) != DriverName::Posix {
             return None;
         }
-        let open = || {
-            let failure = |cause| StorageFailure { operation: FileOperation::Open, offset: None, cause };
-            SystemFiles.open(path, self.mode).map_err(failure)
-        };
-        let storage = guarded(FileOperation::Open, None, open).ok()?;
-        let [_, device, inode] = storage.control().identity().ok()??;
-        ((device, inode) == identity).then_some(storage)
+        own_handle::open_same(path, self.mode, Some(identity), false)
     }
 }
 

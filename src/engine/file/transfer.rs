@@ -42,13 +42,13 @@ impl<'a> Asked<'a> {
     /// Asks to write the bytes of `source` that `layout` lists to `extents` of the file.
     #[inline]
     pub fn write(extents: &'a Extents, layout: &'a BufferLayout, source: Source<'a>) -> Self {
-        Self::new(Access { file: extents, layout, memory: Memory::Source(source) }, None)
+        Self::new(Access { file: extents, layout, memory: Memory::Source(source) })
     }
 
     /// Asks to read `extents` of the file to the places in `sink` that `layout` lists.
     #[inline]
     pub fn read(extents: &'a Extents, layout: &'a BufferLayout, sink: Sink<'a>) -> Self {
-        Self::new(Access { file: extents, layout, memory: Memory::Sink(sink) }, None)
+        Self::new(Access { file: extents, layout, memory: Memory::Sink(sink) })
     }
 
     /// Takes part with an error instead of an access.
@@ -57,12 +57,14 @@ impl<'a> Asked<'a> {
             Direction::Write => Memory::Source(Source::from(&[])),
             Direction::Read => Memory::Sink(Sink::from(&mut [])),
         };
-        Self::new(Access { file: &NO_EXTENTS, layout: &BufferLayout::Contiguous, memory }, Some(error))
+        let access = Access { file: &NO_EXTENTS, layout: &BufferLayout::Contiguous, memory };
+        Self { refused: Some(error), ..Self::new(access) }
     }
 
+    /// Asks to write or to read, as the memory of the access says.
     #[inline(always)]
-    fn new(access: Access<'a>, refused: Option<Error>) -> Self {
-        Self { access, refused, is_polled_to_end: false, moved: 0 }
+    pub fn new(access: Access<'a>) -> Self {
+        Self { access, refused: None, is_polled_to_end: false, moved: 0 }
     }
 
     /// Lets a write send and write the caller's memory without a copy.

@@ -17,9 +17,7 @@ pub mod types;
 
 pub use tributary_abi::{MPI_Comm, MPI_Datatype, MPI_Info, MPI_Offset, MPI_Request, MPI_Status, SUCCESS, word};
 
-pub use tributary_bindings::communicator::{
-    check, has_one_thread_at_a_time, is_congruent_to_world, is_world_there, world,
-};
+pub use tributary_bindings::communicator::{check, has_one_thread_at_a_time, is_congruent_to_world, is_world_there};
 
 use tributary_abi::{self as ffi, handles};
 
@@ -36,7 +34,7 @@ pub unsafe fn is_intracommunicator(comm: MPI_Comm) -> bool {
 /// Returns true if MPI_COMM_WORLD exists and has `count` ranks. Local. The caller has initialised MPI, or a session.
 pub fn has_all_ranks(count: usize) -> bool {
     // SAFETY: there is an MPI_COMM_WORLD.
-    is_world_there().unwrap_or(false) && unsafe { ranks(world()) } as usize == count
+    is_world_there().unwrap_or(false) && unsafe { ranks(handles().comm_world) } as usize == count
 }
 
 /// Returns this process's rank in `comm`.

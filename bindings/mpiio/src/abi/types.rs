@@ -1,28 +1,26 @@
-//! Queries a datatype: size, extent, constructor, and Rust values attached to the datatype.
+//! Queries a datatype: size, extent, constructor, whether it is committed, and Rust values attached to the datatype.
 //!
 //! | module | holds |
 //! |---|---|
 //! | [`combiner`] | the constructors |
 //! | [`contents`] | the arguments of a constructor |
 //! | [`attribute`] | values attached to datatypes |
-//! | [`committed`] | whether MPI moves data of a datatype |
 
 use std::ffi::{c_int, c_short};
 use std::mem::offset_of;
+use std::sync::OnceLock;
 
 use tributary::Error;
-use tributary_abi::{self as ffi, constants, handles};
+use tributary_abi::{self as ffi, MPI_Comm, constants, handles};
 
-use super::{MPI_Datatype, check};
+use super::{MPI_Datatype, SUCCESS, check, is_world_there};
 
 pub mod attribute;
 pub mod combiner;
-pub mod committed;
 pub mod contents;
 
 pub use attribute::DatatypeAttribute;
 pub use combiner::Combiner;
-pub use committed::is_committed;
 pub use contents::{BlockList, Contents};
 
 /// Layout of MPI_SHORT_INT in C: a short, a gap and an int.
@@ -77,10 +75,11 @@ pub unsafe fn size(datatype: MPI_Datatype) -> u64 {
     let mut size = 0;
     // SAFETY: MPI checks the handle; the place is ours.
     let code = unsafe { ffi::MPI_Type_size_x(datatype, &mut size) };
-    if code == super::SUCCESS { u64::try_from(size).unwrap_or_default() } else { 0 }
+    if code == SUCCESS { u64::try_from(size).unwrap_or_default() } else { 0 }
 }
 
-/// A datatype that a call in flight can use after the program has freed its own handle.
+/// A datatype that stays valid as long as this value: this library's own reference, or one that cannot be freed.
+#[derive(Debug)]
 pub struct Kept {
     datatype: MPI_Datatype,
     is_ours: bool,
@@ -95,8 +94,7 @@ impl Kept {
     /// # Safety
     /// `datatype` is valid.
     pub unsafe fn from_datatype(datatype: MPI_Datatype) -> Result<Self, Error> {
-        // SAFETY: the caller's promise.
-        if unsafe { combiner(datatype) } == Some(constants().combiner_named) {
+        if contents::envelope(datatype).is_ok_and(|envelope| envelope.combiner == constants().combiner_named) {
             return Ok(Self { datatype, is_ours: false });
         }
         let mut own = handles().datatype_null;
@@ -105,16 +103,16 @@ impl Kept {
         Ok(Self { datatype: own, is_ours: true })
     }
 
-    /// Takes a datatype that MPI_File_get_view returned: frees it when dropped, unless it is one that cannot be freed.
+    /// Takes a reference to a datatype that MPI_File_get_view or MPI_Type_get_contents returned: frees it when dropped, unless
+    /// it is one that cannot be freed. It is never freed if MPI refuses to return its envelope.
     ///
     /// # Safety
     /// `datatype` is such a datatype, or MPI_DATATYPE_NULL.
-    pub unsafe fn from_view(datatype: MPI_Datatype) -> Self {
-        let all = constants();
-        let lasting = [all.combiner_named, all.combiner_f90_real, all.combiner_f90_complex, all.combiner_f90_integer];
-        // SAFETY: a valid datatype.
+    pub unsafe fn from_reference(datatype: MPI_Datatype) -> Self {
+        // An unknown combiner belongs to a derived type.
+        let is_derived = |number| Combiner::from_number(number).map_or(true, |combiner| !combiner.is_predefined());
         let is_ours = datatype != handles().datatype_null
-            && unsafe { combiner(datatype) }.is_some_and(|combiner| !lasting.contains(&combiner));
+            && contents::envelope(datatype).is_ok_and(|envelope| is_derived(envelope.combiner));
         Self { datatype, is_ours }
     }
 
@@ -138,24 +136,54 @@ impl Drop for Kept {
     }
 }
 
-/// Returns the constructor of a datatype (MPI_COMBINER_*); None if MPI returns none.
-///
-/// # Safety
-/// `datatype` is valid.
-unsafe fn combiner(datatype: MPI_Datatype) -> Option<c_int> {
-    let (mut integers, mut addresses, mut types, mut combiner) = (0, 0, 0, 0);
-    // SAFETY: the caller's promise; four ints are written.
-    let code =
-        unsafe { ffi::MPI_Type_get_envelope(datatype, &mut integers, &mut addresses, &mut types, &mut combiner) };
-    (code == super::SUCCESS).then_some(combiner)
-}
-
 /// Returns the name of a datatype, for an error; empty when it has none.
 pub fn name(datatype: MPI_Datatype) -> String {
     let mut text = vec![0u8; constants().max_object_name as usize + 1];
     let mut length: c_int = 0;
     // SAFETY: MPI checks the handle; the text has the length that MPI asks for.
     let code = unsafe { ffi::MPI_Type_get_name(datatype, text.as_mut_ptr().cast(), &mut length) };
-    let length = if code == super::SUCCESS { usize::try_from(length).unwrap_or_default() } else { 0 };
+    let length = if code == SUCCESS { usize::try_from(length).unwrap_or_default() } else { 0 };
     String::from_utf8_lossy(&text[..length.min(text.len())]).into_owned()
+}
+
+/// Returns true if `datatype`, which must not be predefined, is committed. MPI has no function for this, but
+/// MPI_Send_init refuses a datatype that is not committed. So a send is prepared, and never started. Local. Also returns
+/// true if MPI does not check its arguments, or if the program uses MPI only through sessions, so that no communicator is
+/// there for the test.
+///
+/// # Errors
+/// Any error of the MPI library.
+pub fn is_committed(datatype: MPI_Datatype) -> Result<bool, Error> {
+    if !is_world_there()? {
+        return Ok(true);
+    }
+    let (comm, mut request) = (returning()?, handles().request_null);
+    let to = constants().proc_null;
+    // MPICH checks the datatype of one element or more, which have an address.
+    let buffer = (&raw const comm).cast();
+    // SAFETY: nothing is sent, so the buffer is not read; MPI checks the datatype; a handle is written.
+    let code = unsafe { ffi::MPI_Send_init(buffer, 1, datatype, to, 0, comm, &mut request) };
+    let mut class = code;
+    if code != SUCCESS {
+        // SAFETY: a code of MPI's; writes one int.
+        unsafe { ffi::MPI_Error_class(code, &mut class) };
+        return if class == constants().err_type { Ok(false) } else { check("MPI_Send_init", code).map(|()| true) };
+    }
+    // SAFETY: the request that was just made, freed once.
+    check("MPI_Request_free", unsafe { ffi::MPI_Request_free(&mut request) }).map(|()| true)
+}
+
+/// Returns a private communicator of this process alone, with MPI_ERRORS_RETURN, for [`is_committed`]. The first call
+/// creates it. (The error handler of MPI_COMM_SELF may end the program.)
+fn returning() -> Result<MPI_Comm, Error> {
+    static MADE: OnceLock<Result<MPI_Comm, Error>> = OnceLock::new();
+    let make = || {
+        let mut comm = handles().comm_null;
+        // SAFETY: MPI is initialised, as the caller has asked; a handle is written.
+        check("MPI_Comm_dup", unsafe { ffi::MPI_Comm_dup(handles().comm_self, &mut comm) })?;
+        // SAFETY: the communicator that was just made.
+        let code: c_int = unsafe { ffi::MPI_Comm_set_errhandler(comm, handles().errors_return) };
+        check("MPI_Comm_set_errhandler", code).map(|()| comm)
+    };
+    MADE.get_or_init(make).clone()
 }

@@ -11,19 +11,18 @@ use std::sync::Arc;
 use tributary::engine::{CallKind, binding};
 
 use super::passing::note;
+use super::pointed::with_offset;
 use super::step::Step;
 use crate::abi::SUCCESS;
 use crate::abi::errors::io_outcome;
-use crate::abi::word::{Word, to_word};
-use crate::backend::Runner;
+use crate::abi::word::{Word, from_word, to_word};
+use crate::backend::{CallOfUnopened, Runner};
 use crate::counts::SHARED_POINTER;
 use crate::entry::Answer;
 use crate::error_handler::{raise, returning};
-use crate::files::{self, SharedFile};
+use crate::files::{self, OpenFile, SharedFile};
 use crate::next::InterposedFunction;
-use crate::open_file::OpenFile;
 use crate::pending;
-use crate::unopened::CallOfUnopened;
 
 /// Handles MPI_File_set_size. Collective over the file's ranks.
 pub fn set_size(function: &'static InterposedFunction, arguments: &[Word]) -> Answer {
@@ -44,9 +43,63 @@ pub fn seek_shared(function: &'static InterposedFunction, arguments: &[Word]) ->
 pub fn ordered(function: &'static InterposedFunction, arguments: &[Word]) -> Answer {
     // The end of a split collective is no call of its own in reports.
     if !function.name().ends_with("_end") {
-        note(function, arguments, SHARED_POINTER);
+        note(function, arguments, SHARED_POINTER, None);
     }
     run(CallKind::Ordered, None, function, arguments)
+}
+
+/// Handles MPI_File_set_atomicity: passes the call to MPI, and records the mode if MPI succeeds. In atomic mode MPI runs
+/// every call. The calls of the two modes are run by two libraries, so the ranks agree before and after the change if the
+/// engine has opened the file.
+pub fn set_atomicity(function: &'static InterposedFunction, arguments: &[Word]) -> Answer {
+    let [handle, flag] = *arguments else { return Answer::Pass };
+    let Some(shared) = files::find(handle) else { return Answer::Pass };
+    // SAFETY: the argument is an int.
+    let is_atomic = unsafe { from_word::<c_int>(flag) } != 0;
+    let known = shared.clone();
+    let record = move |file: &mut OpenFile| {
+        file.is_atomic = is_atomic;
+        known.sieving.iter().for_each(|sieving| sieving.set_atomic(is_atomic));
+        known.own.iter().for_each(|own| own.set_atomic(is_atomic));
+    };
+    let unopened = Some(CallOfUnopened::SetAtomicity);
+    let answer = between(&shared, CallKind::SetAtomicity, unopened, (function, arguments), record.clone());
+    answer.unwrap_or_else(|| {
+        Answer::call(function, arguments, move |code| {
+            if code as c_int == SUCCESS {
+                record(&mut shared.lock());
+            }
+            Answer::Return(code)
+        })
+    })
+}
+
+/// Handles MPI_File_sync: syncs what MPI and the engine's aggregators have written. Collective over the file's ranks. All
+/// ranks raise the error of one rank. MPI does not call this rank's error handler before the ranks have agreed: an
+/// exception from the handler would leave the other ranks waiting.
+pub fn sync(function: &'static InterposedFunction, arguments: &[Word]) -> Answer {
+    let [handle] = *arguments else { return Answer::Pass };
+    let Some(shared) = files::find(handle) else { return Answer::Pass };
+    pending::settle(&shared);
+    let mut file = shared.lock();
+    let (speaks, path) = (file.backend.is_first, file.backend.path.clone());
+    let waiting = file.backend.waiting();
+    let checked = file.backend.check_unopened(CallOfUnopened::Sync, function);
+    if let Err(error) = pending::complete(waiting.as_ref(), checked) {
+        return Answer::Raise { file: handle, error, speaks };
+    }
+    let Runner::Engine(engine) = &mut file.backend.runner else { return Answer::Pass };
+    binding::call_them(engine, function.full_name());
+    // The call follows only after all ranks are known to be here, because in some MPI libraries ranks wait for each
+    // other. (A tool that is loaded behind this library may look at the call.)
+    let synced = binding::sync_with(engine, |rank| {
+        let code = returning(handle, || function.call(arguments));
+        io_outcome("MPI_File_sync", code as c_int, rank, &path)
+    });
+    match pending::complete(waiting.as_ref(), synced) {
+        Ok(()) => Answer::code(SUCCESS),
+        Err(error) => Answer::Raise { file: handle, error, speaks },
+    }
 }
 
 fn run(
@@ -56,28 +109,21 @@ fn run(
     arguments: &[Word],
 ) -> Answer {
     let Some(shared) = arguments.first().and_then(|&handle| files::find(handle)) else { return Answer::Pass };
-    match between(&shared, kind, unopened, (function, arguments), |_| {}) {
-        Some(Ok(())) => Answer::code(SUCCESS),
-        Some(Err(answer)) => answer,
-        None => Answer::Pass,
-    }
+    between(&shared, kind, unopened, (function, arguments), |_| {}).unwrap_or(Answer::Pass)
 }
 
-/// Runs a collective `call` of MPI, the function and its arguments, between two agreements, if the engine has opened the
-/// file. Otherwise returns None, and MPI must run the call; with `unopened`, the ranks of a file that the engine may open
-/// later have then checked that all are in the same call. `then` changes the file's state after success on all ranks.
-/// Collective.
-///
-/// # Errors
-/// The answer to the program's call: MPI's code on a rank where MPI's call failed; on all ranks, or on all other ranks,
-/// the error that the ranks have agreed on.
-pub fn between(
+/// Runs a collective call of MPI, the function and its arguments, between two agreements, if the engine has opened the
+/// file, and returns the answer to the program's call. After a failure that is MPI's code on a rank where MPI's call
+/// failed, and on all ranks, or on all other ranks, the error that the ranks have agreed on. Otherwise returns None, and
+/// MPI must run the call; with `unopened`, the ranks of a file that the engine may open later have then checked that all
+/// are in the same call. `then` changes the file's state after success on all ranks. Collective.
+fn between(
     shared: &Arc<SharedFile>,
     kind: CallKind,
     unopened: Option<CallOfUnopened>,
     (function, arguments): (&'static InterposedFunction, &[Word]),
     then: impl FnOnce(&mut OpenFile),
-) -> Option<Result<(), Answer>> {
+) -> Option<Answer> {
     let handle = *arguments.first()?;
     pending::settle(shared);
     shared.wait_for_writes(|| None);
@@ -86,7 +132,7 @@ pub fn between(
     if let Some(call) = unopened
         && let Err(error) = pending::complete(waiting.as_ref(), file.backend.check_unopened(call, function))
     {
-        return Some(Err(Answer::Raise { file: handle, error, speaks }));
+        return Some(Answer::Raise { file: handle, error, speaks });
     }
     let Runner::Engine(engine) = &mut file.backend.runner else { return None };
     binding::call_them(engine, function.full_name());
@@ -100,23 +146,27 @@ pub fn between(
     Some(match pending::complete(waiting.as_ref(), call) {
         Ok(()) => {
             then(&mut file);
-            Ok(())
+            Answer::code(SUCCESS)
         }
-        Err(error) => Err(failure(handle, code, error, speaks)),
+        Err(error) => failure(handle, code, error, speaks),
     })
 }
 
-/// Passes a collective write that the engine cannot run to MPI, as a call of `called` with the arguments `given`. No rank
-/// returns before MPI's call has ended on all ranks. `step` is the program's move of the individual file pointer, if this
-/// library keeps it. Collective.
+/// Passes a collective write that the engine cannot run to MPI. No rank returns before MPI's call has ended on all ranks.
+/// `step` is the program's move of the individual file pointer, if this library keeps it: then MPI's function is `at`, which
+/// has an explicit offset. Collective.
 pub fn left_write(
     shared: Arc<SharedFile>,
-    function: &'static InterposedFunction,
-    (called, given): (&'static InterposedFunction, &[Word]),
+    (function, arguments): (&'static InterposedFunction, &[Word]),
+    at: Option<&'static InterposedFunction>,
     step: Option<Step>,
 ) -> Answer {
-    let handle = given.first().copied().unwrap_or_default();
-    Answer::quiet_call(handle, called, given, move |code| {
+    let handle = arguments.first().copied().unwrap_or_default();
+    let (called, given) = match (at, &step) {
+        (Some(at), Some(step)) => (at, with_offset(arguments, step.offset)),
+        _ => (function, arguments.to_vec()),
+    };
+    Answer::quiet_call(handle, called, &given, move |code| {
         let code = code as c_int;
         step.into_iter().filter(|_| code == SUCCESS).for_each(Step::keep);
         let mut file = shared.lock();

@@ -10,6 +10,7 @@ use tributary::engine::StallWatchdog;
 use crate::abi::SUCCESS;
 use crate::abi::errors::class;
 use crate::abi::word::{Word, to_word};
+use crate::backend::CallOfUnopened;
 use crate::deletions::{self, DeletionsInVain};
 use crate::entry::Answer;
 use crate::files;
@@ -18,7 +19,6 @@ use crate::next::InterposedFunction;
 use crate::pending;
 use crate::report::{self, Report, describe_hints};
 use crate::sieving::Sieving;
-use crate::unopened::CallOfUnopened;
 
 /// Handles MPI_File_close. Collective over the file's ranks.
 pub fn close(function: &'static InterposedFunction, arguments: &[Word]) -> Answer {
@@ -40,7 +40,7 @@ pub fn close(function: &'static InterposedFunction, arguments: &[Word]) -> Answe
     let report = Report::wanted(&file, &counts);
     job::add(speaks, &counts);
     let (waiting, stall, mut backend) = (file.backend.waiting(), file.backend.stall_terms(), file.backend);
-    let (is_reported, mut alone, mut deleted) = (backend.is_reported, counts.all_alone(), None);
+    let (is_reported, mut alone, mut deleted) = (backend.is_reported, counts.alone, None);
     let closed = pending::complete(waiting.as_ref(), async {
         let checked = backend.check_unopened(CallOfUnopened::Close, function).await;
         let closed = backend.close(function).await;
@@ -51,7 +51,7 @@ pub fn close(function: &'static InterposedFunction, arguments: &[Word]) -> Answe
             return Ok(closed);
         }
         let deletions = if closed.has_several_ranks() { deletions::take() } else { [0; 2] };
-        let mut numbers = [&counts.independent()[..], &[counts.all_alone()], &deletions].concat();
+        let mut numbers = [&counts.independent()[..], &[counts.alone], &deletions].concat();
         if closed.sum(&mut numbers).await.is_ok()
             && let (Some(&independent), Some(&[sum, calls, ranks])) = (numbers.first_chunk(), numbers.last_chunk())
         {

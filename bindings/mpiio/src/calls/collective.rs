@@ -7,100 +7,34 @@
 //! A blocking call runs here. A non-blocking or split call is started and queued (`pending`). A blocking call is
 //! queued too while other calls are in flight, because those must advance meanwhile.
 
-use std::ffi::c_int;
-use std::pin::pin;
 use std::sync::Arc;
 
-use tributary::Error;
-use tributary::engine::Direction;
-use tributary::engine::binding::{self, Moved, alone};
-use tributary::error::About;
-use tributary_abi::handles;
-use tributary_bindings::access::Access;
+use tributary::engine::CallForm;
+use tributary::engine::binding::alone;
+use tributary::{Direction, Error};
 
-use super::attempt::{Ended, left_to_mpi};
 use super::between;
 use super::passing::unseen;
 use super::pointed;
-use super::split::{self, Split, SplitBy};
+use super::split;
 use super::step::Step;
-use crate::abi::types::Kept;
-use crate::abi::word::{Word, from_word};
-use crate::abi::{MPI_Datatype, MPI_Offset, SUCCESS, status};
-use crate::backend::note_started_write;
+use crate::abi::word::Word;
+use crate::abi::{MPI_Offset, SUCCESS, status};
+use crate::arguments::CallArguments;
+use crate::backend::{Ended, note_started_write};
 use crate::component;
-use crate::datatype::flat::FlatMemory;
-use crate::datatype::flattened;
 use crate::door;
 use crate::entry::Answer;
-use crate::files::{self, SharedFile};
-use crate::next::InterposedFunction;
-use crate::open_file::OpenFile;
-use crate::pending::{self, CallTicket, MpiArguments, QueuedCall};
+use crate::files::{self, OpenFile, SharedFile};
+use crate::next::{Form, InterposedFunction, Position};
+use crate::pending::{self, CallTicket, MpiArguments, QueuedCall, Split};
 use crate::view::View;
 
-/// The file position that a call uses.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Position {
-    /// The rank's individual file pointer, which the call advances.
-    Pointer,
-    /// An explicit offset, which is an argument of the call.
-    Offset,
-}
-
-/// The way in which a call completes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ending {
-    /// The call is complete when it returns (blocking).
-    Now,
-    /// A request completes the call (non-blocking).
-    Request,
-    /// The matching end call completes the call (split collective).
-    Begin,
-}
-
-/// The C type of the count arguments of a function.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum CountType {
-    /// Counts are of type `int`.
-    Int,
-    /// Counts are of type `MPI_Count` (functions with `_c`).
-    Large,
-}
-
-/// Describes one of MPI's functions that read or write: direction, file position, completion and type of counts.
-#[derive(Debug, Clone, Copy)]
-pub struct Form {
-    /// Direction of the transfer: write or read.
-    pub direction: Direction,
-    /// File position that the function uses.
-    pub place: Position,
-    /// Way in which the function completes.
-    pub ending: Ending,
-    /// C type of the function's count arguments.
-    pub counts: CountType,
-}
-
-impl Form {
-    /// Returns the reason why MPI must run a call of this form on any file; None if the engine can. All ranks get the
-    /// same answer.
-    fn refusal(&self) -> Option<&'static str> {
-        let is_in_flight = self.ending != Ending::Now && door::is_component();
-        (is_in_flight && !component::can_advance()).then_some("this Open MPI does not advance calls of components")
-    }
-}
-
-/// The arguments that this rank passed to a read or write.
-pub struct CallArguments {
-    /// The file handle.
-    file: Word,
-    /// Explicit offset in etypes; None if the call uses the individual file pointer.
-    offset: Option<MPI_Offset>,
-    buffer: *mut u8,
-    count: i64,
-    datatype: MPI_Datatype,
-    /// Address of the status or the request; 0 for the begin of a split collective.
-    pub result: Word,
+/// Returns the reason why MPI must run a call of the form `form` on any file; None if the engine can. All ranks get the
+/// same answer.
+fn refusal(form: Form) -> Option<&'static str> {
+    let is_in_flight = form.ending != CallForm::Blocking && door::is_component();
+    (is_in_flight && !component::can_advance()).then_some("this Open MPI does not advance calls of components")
 }
 
 /// Handles a collective read or write of the form `form`. Collective over the file's ranks. If the call uses the
@@ -112,62 +46,52 @@ pub fn run(
     arguments: &[Word],
 ) -> Answer {
     let handle = arguments.first().copied().unwrap_or_default();
-    let starts_write = form.direction == Direction::Write && form.ending != Ending::Now;
     let (Some(shared), Some(call)) = (files::find(handle), CallArguments::parse(form, arguments)) else {
-        if starts_write {
+        if form.starts_write() {
             note_started_write();
         }
         return unseen(function);
     };
     let mut file = shared.lock();
-    if let Some(why) = file.refusal(form.direction).or_else(|| form.refusal()) {
-        if starts_write {
+    if let Some(why) = file.refusal(form.direction).or_else(|| refusal(form)) {
+        if form.starts_write() {
             note_started_write();
         }
         shared.left_to_mpi(function.name(), why);
         drop(file);
         return match form.ending {
-            Ending::Begin => split::pass(&shared, form, &call, at, arguments),
-            Ending::Now | Ending::Request => pointed::collective(&shared, &call, at, arguments),
+            CallForm::Split => split::pass(&shared, &call, at, arguments),
+            CallForm::Blocking | CallForm::NonBlocking => pointed::at_step(at, arguments, Step::of(&call, &shared)),
         };
     }
-    if form.ending != Ending::Now {
-        return start(&shared, &mut file, form, function, &call).unwrap_or_else(|error| {
+    if form.ending != CallForm::Blocking {
+        return start(&shared, &mut file, function, &call).unwrap_or_else(|error| {
             // SAFETY: the request argument of the program's call; a split collective's begin has none and does not get here.
             unsafe { status::no_request(call.result as *mut _) };
             Answer::Raise { file: handle, error, speaks: file.backend.is_first }
         });
     }
     let speaks = file.backend.is_first;
-    let (access, step) = call.access(&file.view, &shared);
+    let step = Step::of(&call, &shared);
+    // SAFETY: the program's buffer is valid for its count and datatype, and nothing else uses it during the call.
+    let mut access = unsafe { call.access(&file.view, step.as_ref().map(|step| step.offset)) };
     let outcome = if pending::is_any() {
         // Calls in flight must advance meanwhile: another rank may start this call only after one of them has ended.
         let ticket = CallTicket::new(handle, function, speaks);
-        file.queue
-            .push(&shared, QueuedCall { direction: form.direction, access, for_mpi: None, ticket: ticket.clone() });
+        file.queue.push(&shared, QueuedCall { form, access, for_mpi: None, ticket: ticket.clone() });
         drop(file);
         pending::drive(&ticket);
         ticket.outcome().cloned().unwrap_or(Ok(Ended::LeftToMpi))
     } else {
-        // SAFETY: the program's buffer is valid for its count and datatype, and nothing else uses it during the call.
-        let outcome = unsafe { wait(&mut file, form.direction, &access, function, &shared) };
+        let outcome = file.backend.transfer(form, &mut access, function, &shared);
         drop(file);
         outcome
     };
     match outcome {
         Ok(Ended::LeftToMpi) if form.direction == Direction::Write && shared.lock().backend.is_opened() => {
-            match at.zip(step) {
-                Some((at, step)) => {
-                    let given = pointed::with_offset(arguments, step.offset);
-                    between::left_write(shared, function, (at, &given), Some(step))
-                }
-                None => between::left_write(shared, function, (function, arguments), None),
-            }
+            between::left_write(shared, (function, arguments), at, step)
         }
-        Ok(Ended::LeftToMpi) => match at.zip(step) {
-            Some((at, step)) => pointed::at_step(at, arguments, step),
-            None => Answer::Pass,
-        },
+        Ok(Ended::LeftToMpi) => pointed::at_step(at, arguments, step),
         Ok(ended) => {
             // SAFETY: the status of the program's call.
             unsafe { status::set(call.result as *mut _, ended.bytes()) };
@@ -182,50 +106,6 @@ pub fn run(
     }
 }
 
-/// Runs a blocking call and waits until it has ended. Collective.
-///
-/// # Errors
-/// The engine's error; all ranks get the same.
-///
-/// # Safety
-/// The memory that the layout of `access` lists is valid for reads (of a read call: for writes) and not used by anything
-/// else.
-unsafe fn wait(
-    file: &mut OpenFile,
-    direction: Direction,
-    access: &Result<Access, Error>,
-    function: &'static InterposedFunction,
-    counts: &SharedFile,
-) -> Result<Ended, Error> {
-    let (backend, name) = (&mut file.backend, function.name());
-    let mut first = None;
-    if backend.wanted.is_none()
-        && let (Ok(file), Ok(access)) = (backend.engine(), access)
-    {
-        binding::call_as(file, function.full_name(), function.form());
-        // SAFETY: the caller's promise.
-        let outcome = binding::transfer(file, unsafe { access.asked(direction) });
-        backend.promise();
-        match outcome {
-            Ok(Moved { bytes, report }) => {
-                counts.counts().ran(name, &report);
-                return Ok(Ended::Moved(bytes));
-            }
-            Err(error) => first = Some(error),
-        }
-    }
-    match backend.waiting() {
-        Some(waiting) => {
-            // SAFETY: the caller's promise.
-            waiting.wait(pin!(unsafe { backend.attempt(direction, access, function, counts, first, true) }))
-        }
-        None => {
-            counts.left_to_mpi(name, &backend.engine().err().unwrap_or_default());
-            Ok(Ended::LeftToMpi)
-        }
-    }
-}
-
 /// Starts a non-blocking or split call. Does not wait for other ranks; advances this rank's file pointer at once.
 ///
 /// # Errors
@@ -233,115 +113,34 @@ unsafe fn wait(
 fn start(
     shared: &Arc<SharedFile>,
     file: &mut OpenFile,
-    form: Form,
     function: &'static InterposedFunction,
     call: &CallArguments,
 ) -> Result<Answer, Error> {
-    if form.ending == Ending::Begin && file.split.is_some() {
+    let form = call.form;
+    if form.ending == CallForm::Split && file.split.is_some() {
         let what = "another split collective call is active on the file; end it before you begin the next";
         return Err(Error::state(what));
     }
-    let (access, step) = call.access(&file.view, shared);
-    let for_mpi = alone(call.for_mpi(form, step.as_ref()))?;
+    let step = Step::of(call, shared);
+    let moved = step.as_ref().map(|step| step.offset);
+    // SAFETY: the program's buffer is valid for its count and datatype, and nothing else uses it until the call has ended.
+    let access = unsafe { call.access(&file.view, moved) };
+    let offset = call.offset.or(moved).map_or_else(|| alone(pointed::position(call.file)), Ok)?;
+    let for_mpi = Some(MpiArguments::new(*call, offset));
     let ticket = CallTicket::new(call.file, function, file.backend.is_first);
-    if form.ending == Ending::Request {
+    if form.ending == CallForm::NonBlocking {
         // SAFETY: the request of the program's call.
         alone(unsafe { ticket.make_request(call.result as *mut _) })?;
     } else {
-        file.split = Some(Split::new(form, SplitBy::Engine(ticket.clone())));
+        file.split = Some(Split { form, ticket: Some(ticket.clone()) });
     }
     // If the library does not know the view, MPI keeps the pointer.
     if let (Position::Pointer, None, View::Foreign { etype, .. }) = (form.place, &step, &file.view) {
         let etypes = call.asked().checked_div(*etype).unwrap_or_default() as MPI_Offset;
-        pointed::seek(call.file, for_mpi.offset.saturating_add(etypes));
+        pointed::seek(call.file, offset.saturating_add(etypes));
     }
     step.into_iter().for_each(Step::keep);
-    file.queue.push(shared, QueuedCall { direction: form.direction, access, for_mpi: Some(for_mpi), ticket });
+    file.queue.push(shared, QueuedCall { form, access, for_mpi, ticket });
     pending::advance(shared, file);
     Ok(Answer::code(SUCCESS))
-}
-
-impl CallArguments {
-    /// Decodes the program's arguments of the function that `form` describes: file, offset (if the function has one),
-    /// buffer, count, datatype, and status or request (if the function has one).
-    pub fn parse(form: Form, arguments: &[Word]) -> Option<Self> {
-        let mut rest = arguments.iter().copied().skip(1);
-        // SAFETY: each argument has the type that the function declares at its position.
-        unsafe {
-            Some(Self {
-                file: *arguments.first()?,
-                offset: if form.place == Position::Offset { Some(from_word(rest.next()?)) } else { None },
-                buffer: rest.next()? as *mut u8,
-                count: match form.counts {
-                    CountType::Int => i64::from(from_word::<c_int>(rest.next()?)),
-                    CountType::Large => from_word(rest.next()?),
-                },
-                datatype: MPI_Datatype::from_word(rest.next()?),
-                result: if form.ending == Ending::Begin { 0 } else { rest.next()? },
-            })
-        }
-    }
-
-    /// Returns the number of bytes that the program asks to move; 0 if the arguments are not allowed.
-    pub fn asked(&self) -> u64 {
-        pointed::bytes_of(self.count, self.datatype)
-    }
-
-    /// Returns true if the memory is certainly one piece.
-    pub fn has_one_piece_of_memory(&self) -> bool {
-        flattened(self.datatype).is_ok_and(|flat| flat.is_contiguous())
-    }
-
-    /// Returns the explicit offset in etypes, if the function has one.
-    pub fn offset(&self) -> Option<MPI_Offset> {
-        self.offset
-    }
-
-    /// Returns the access that the arguments describe. If the call uses an individual file pointer that this library
-    /// keeps, also returns the step by which the pointer has moved.
-    pub fn access(&self, view: &View, shared: &Arc<SharedFile>) -> (Result<Access, Error>, Option<Step>) {
-        let step = if self.offset.is_none() { Step::take(shared, self.asked()) } else { None };
-        (self.located(view, step.as_ref()), step)
-    }
-
-    /// Returns the access that the arguments describe, for a call at an explicit offset or at that of `step`.
-    ///
-    /// # Errors
-    /// An argument is not allowed, or only MPI supports the view or the datatype.
-    pub fn located(&self, view: &View, step: Option<&Step>) -> Result<Access, Error> {
-        let known = match view {
-            View::Engine(known) => known,
-            View::Foreign { why, .. } => return Err(left_to_mpi(why)),
-        };
-        let Ok(count) = u64::try_from(self.count) else {
-            return Err(Error::argument("count", self.count, "0 or more").about(About::Count));
-        };
-        let flat = flattened(self.datatype).map_err(|error| match error {
-            Error::Argument { about: About::Datatype, .. } => error,
-            _ => left_to_mpi(error),
-        })?;
-        let too_long = || Error::argument("count", count, "less than 2^63 bytes in all").about(About::Count);
-        let bytes = flat.size().checked_mul(count).ok_or_else(too_long)?;
-        let offset = self.offset.or(step.map(|step| step.offset));
-        let offset = offset.ok_or_else(|| left_to_mpi("MPI_MODE_SEQUENTIAL"))?;
-        let file = known.select(offset, bytes)?;
-        let FlatMemory { displacement, span, layout } = flat.memory(count)?;
-        let memory = self.buffer.wrapping_offset(displacement as isize);
-        Ok(Access { file, memory, span: span as usize, layout })
-    }
-
-    /// Returns the arguments with which MPI can run the call if the engine does not.
-    fn for_mpi(&self, form: Form, step: Option<&Step>) -> Result<MpiArguments, Error> {
-        let offset = match self.offset.or(step.map(|step| step.offset)) {
-            Some(offset) => offset,
-            None => pointed::position(self.file)?,
-        };
-        let is_null = self.datatype == handles().datatype_null;
-        // SAFETY: the program's datatype, which MPI checks.
-        let datatype = if is_null { None } else { unsafe { Kept::from_datatype(self.datatype) }.ok() };
-        let datatype = datatype.unwrap_or_else(Kept::none);
-        let Self { file, buffer, count, .. } = *self;
-        let is_split = form.ending == Ending::Begin;
-        Ok(MpiArguments { file, offset, buffer, count, counts: form.counts, datatype, is_split })
-    }
 }

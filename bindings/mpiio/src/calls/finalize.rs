@@ -4,13 +4,12 @@
 use tributary_abi::function_name;
 
 use crate::abi::word::Word;
-use crate::door::{self, Door};
+use crate::door::{self, Door, is_first_rank};
 use crate::entry::{Answer, enter};
 use crate::files;
 use crate::job;
 use crate::next::InterposedFunction;
 use crate::report;
-use crate::supported::is_first_rank;
 
 /// The next MPI_Finalize after ours. A tool that is preloaded behind this library, such as Darshan, has its own.
 static PLAIN: InterposedFunction = InterposedFunction::new(function_name!("MPI_Finalize"));

@@ -18,21 +18,18 @@ use super::pnetcdf;
 use super::pointed::position;
 use crate::abi::word::{Word, from_word};
 use crate::abi::{MPI_Comm, MPI_Info, SUCCESS, is_intracommunicator, rank, ranks};
-use crate::backend::{Backend, Runner};
+use crate::backend::{Backend, Runner, UnopenedFile};
 use crate::channel::{self, TakenFile, Wants};
 use crate::deletions;
-use crate::door;
+use crate::door::{self, is_first_rank};
 use crate::entry::{Answer, Then};
-use crate::files;
+use crate::files::{self, OpenFile};
 use crate::hints;
 use crate::next::InterposedFunction;
 use crate::offer::is_open_mpi;
-use crate::open_file::OpenFile;
 use crate::own_handle::{self, OwnHandle};
 use crate::report;
 use crate::sieving::{InfoForMpi, Sieving};
-use crate::supported::is_first_rank;
-use crate::unopened::UnopenedFile;
 
 /// File systems for which ROMIO has a driver of its own: `f_type` of statfs, and the prefix that selects the driver.
 const ROMIO_DRIVERS: [(u32, &str); 4] =
@@ -136,11 +133,11 @@ pub fn open(function: &'static InterposedFunction, arguments: &[Word]) -> Answer
             let may_sieve = backend.has_the_whole_program() && !is_forbidden;
             Sieving::new(own_handle(&backend.path), prefix, amode, given, may_sieve)
         });
-        let mut file = OpenFile::new(backend, asked.unwrap_or_default(), own);
+        let mut file = OpenFile::new(backend, asked.unwrap_or_default());
         file.is_of_pnetcdf = is_of_pnetcdf;
         let first = if amode & constants().mode_append == 0 { Ok(0) } else { position(handle) };
         let pointer = first.map(|first| file.pointer_at(first)).unwrap_or_default();
-        files::add(handle, file, pointer, sieving);
+        files::add(handle, file, pointer, (own, sieving));
         Answer::Return(code)
     })
 }

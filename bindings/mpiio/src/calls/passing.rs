@@ -1,42 +1,82 @@
-//! Handles calls that the MPI library runs.
+//! Handles independent calls, and other calls that the MPI library runs.
 
 use std::ffi::c_int;
 use std::ops::Range;
 use std::sync::Arc;
 
-use tributary::engine::Direction;
-use tributary_bindings::access::Access;
+use tributary::Direction;
+use tributary::access::OwnedAccess;
+use tributary::engine::CallForm;
 
-use super::collective::{CallArguments, CountType, Ending, Form, Position};
+use super::step::Step;
 use crate::abi::word::{Word, to_word};
 use crate::abi::{MPI_Offset, SUCCESS, status};
+use crate::arguments::CallArguments;
 use crate::backend;
 use crate::counts::ALONE;
 use crate::entry::Answer;
 use crate::files::{self, SharedFile};
-use crate::next::InterposedFunction;
+use crate::next::{Form, InterposedFunction, Position};
 use crate::pending;
 use crate::report;
 use crate::sieving::{Sieving, Way};
 use crate::view::View;
 
-/// Passes a read or write of the file `arguments[0]` to the MPI library, and counts it. An independent one waits for bytes
-/// that collective calls have left behind, if it touches them.
-pub fn note(function: &'static InterposedFunction, arguments: &[Word], why: &str) -> Answer {
+/// Runs an independent call of the form `form` through this library's own handle of the file, if it has one (NFS). Returns
+/// None if MPI must run the call, as it does if the call does not block; then nothing has happened. Local.
+pub fn by_own_handle(form: Form, arguments: &[Word]) -> Option<Answer> {
+    if form.ending != CallForm::Blocking {
+        return None;
+    }
+    let handle = *arguments.first()?;
+    let shared = files::find(handle)?;
+    let own = shared.own.as_ref().filter(|own| own.is_used())?;
+    let call = CallArguments::parse(form, arguments)?;
+    let (_, view) = shared.pointer().own()?;
+    shared.wait_for_writes(|| None);
+    // A step that is dropped moves the file pointer back.
+    let step = Step::of(&call, &shared);
+    // SAFETY: the program's buffer is valid for its count and datatype, and nothing else uses it during the call.
+    let access = unsafe { call.access(&View::Engine(view), step.as_ref().map(|step| step.offset)) };
+    let mut access = access.ok().filter(|access| access.file.bytes() > 0)?;
+    let moved = own.transfer(access.lent(), false)?;
+    shared.counts().alone += 1;
+    Some(match moved {
+        Ok(bytes) => {
+            // SAFETY: the status of the program's call.
+            unsafe { status::set(call.result as *mut _, bytes) };
+            // ROMIO's pointer stops at the end of the file.
+            step.into_iter().for_each(|step| step.keep_part(bytes));
+            Answer::code(SUCCESS)
+        }
+        Err(error) => {
+            // SAFETY: as above.
+            unsafe { status::set(call.result as *mut _, 0) };
+            Answer::Raise { file: handle, error, speaks: true }
+        }
+    })
+}
+
+/// Passes a read or write of the file `arguments[0]` to the MPI library, and counts it. An independent one, of the form
+/// `form`, waits for bytes that collective calls have left behind, if it touches them; any other waits for all of them.
+pub fn note(function: &'static InterposedFunction, arguments: &[Word], why: &str, form: Option<Form>) -> Answer {
     let name = function.name();
     if name.starts_with("iwrite") || name.starts_with("write") && name.contains("_begin") {
         backend::note_started_write();
     }
     if let Some(file) = arguments.first().and_then(|&handle| files::find(handle)) {
-        file.counts().left_to_mpi(function.name(), why);
-        file.wait_for_writes(|| place(&file, function.name(), arguments));
+        file.counts().left_to_mpi(name, why);
+        file.wait_for_writes(|| place(&file, form?, arguments));
     }
     Answer::Pass
 }
 
-/// Passes an independent read or write at an explicit offset, of the form `form`, to the MPI library, and counts it.
+/// Handles an independent read or write at an explicit offset, of the form `form`.
 pub fn at_offset(form: Form, function: &'static InterposedFunction, arguments: &[Word]) -> Answer {
-    let passed = note(function, arguments, ALONE);
+    if let Some(answer) = by_own_handle(form, arguments) {
+        return answer;
+    }
+    let passed = note(function, arguments, ALONE, Some(form));
     if form.direction == Direction::Read { passed } else { write_at(form, function, arguments, Answer::Return) }
 }
 
@@ -51,8 +91,8 @@ pub fn write_at(
     let first = arguments.first().copied().unwrap_or_default();
     let shared = files::find(first);
     let known = shared.as_ref().and_then(|shared| known_access(shared, form, arguments));
-    let Some((sieving, access, call)) = known else { return Answer::call(at, arguments, then) };
-    match sieving.way(&access, first, (form.ending == Ending::Now, pending::is_any())) {
+    let Some((sieving, mut access, call)) = known else { return Answer::call(at, arguments, then) };
+    match sieving.way(&access, first, (form.ending == CallForm::Blocking, pending::is_any())) {
         Way::Program => {}
         Way::Second(second) => {
             let mut arguments = arguments.to_vec();
@@ -70,9 +110,7 @@ pub fn write_at(
             });
         }
         Way::Pieces => {
-            // SAFETY: the program's buffer is valid for its count and datatype, and nobody writes to it during the call.
-            let written = unsafe { sieving.write(&access) };
-            if let Some(written) = written {
+            if let Some(written) = sieving.pieces.transfer(access.lent(), true) {
                 // SAFETY: the status of the program's call.
                 unsafe { status::set(call.result as *mut _, *written.as_ref().unwrap_or(&0)) };
                 return match written {
@@ -90,9 +128,9 @@ struct LockedRange(Arc<SharedFile>, Range<u64>);
 
 impl LockedRange {
     /// Takes the lock on the range of an access; None if there is none.
-    fn take(shared: Arc<SharedFile>, access: &Access) -> Option<Self> {
+    fn take(shared: Arc<SharedFile>, access: &OwnedAccess<'_>) -> Option<Self> {
         let (start, end) = access.file.span()?;
-        let is_taken = shared.sieving.as_ref()?.lock(start..end, true);
+        let is_taken = shared.sieving.as_ref()?.pieces.lock(start..end, true);
         is_taken.then(|| Self(shared, start..end))
     }
 }
@@ -101,7 +139,7 @@ impl Drop for LockedRange {
     fn drop(&mut self) {
         if let Some(sieving) = &self.0.sieving {
             // The lock ends with the handle at the latest.
-            sieving.lock(self.1.clone(), false);
+            sieving.pieces.lock(self.1.clone(), false);
         }
     }
 }
@@ -112,30 +150,22 @@ fn known_access<'a>(
     shared: &'a SharedFile,
     form: Form,
     arguments: &[Word],
-) -> Option<(&'a Sieving, Access, CallArguments)> {
+) -> Option<(&'a Sieving, OwnedAccess<'a>, CallArguments)> {
     let sieving = shared.sieving.as_ref().filter(|_| shared.own.is_none())?;
     let call = CallArguments::parse(Form { place: Position::Offset, ..form }, arguments)?;
     let (_, view) = shared.pointer().own()?;
     if view.is_contiguous() && call.has_one_piece_of_memory() {
         return None;
     }
-    let access = call.located(&View::Engine(view), None).ok()?;
+    // SAFETY: the program's buffer is valid for its count and datatype, and nobody writes to it during the call.
+    let access = unsafe { call.access(&View::Engine(view), None) }.ok()?;
     Some((sieving, access, call))
 }
 
 /// Returns the offset, in etypes, and the number of bytes of an independent read or write; None if it is unknown.
-fn place(file: &SharedFile, name: &str, arguments: &[Word]) -> Option<(MPI_Offset, u64)> {
-    let form = Form {
-        direction: Direction::Read,
-        place: if name.contains("_at") { Position::Offset } else { Position::Pointer },
-        ending: Ending::Now,
-        counts: if name.ends_with("_c") { CountType::Large } else { CountType::Int },
-    };
-    if name.contains("_shared") || name.contains("_ordered") {
-        return None;
-    }
+fn place(file: &SharedFile, form: Form, arguments: &[Word]) -> Option<(MPI_Offset, u64)> {
     let call = CallArguments::parse(form, arguments)?;
-    let offset = call.offset().or_else(|| Some(file.pointer().own()?.0))?;
+    let offset = call.offset.or_else(|| Some(file.pointer().own()?.0))?;
     Some((offset, call.asked()))
 }
 

@@ -4,25 +4,22 @@
 //! the call succeeds.
 
 use std::ffi::c_int;
-use std::sync::Arc;
 
-use tributary::Error;
-use tributary::engine::Direction;
-use tributary_abi::{constants, function_name, handles};
+use tributary::engine::CallForm;
+use tributary::{Direction, Error};
+use tributary_abi::{constants, function_name};
 
-use super::alone;
-use super::collective::{CallArguments, Ending, Form};
-use super::passing::{note, write_at};
+use super::passing::{by_own_handle, note, write_at};
 use super::step::Step;
 use crate::abi::status::bytes;
-use crate::abi::types::size;
 use crate::abi::word::{Word, from_word, to_word};
-use crate::abi::{MPI_Datatype, MPI_Offset, MPI_Status, SUCCESS, check};
+use crate::abi::{MPI_Offset, MPI_Status, SUCCESS, check};
+use crate::arguments::CallArguments;
 use crate::counts::ALONE;
 use crate::entry::Answer;
 use crate::error_handler::returning;
 use crate::files::{self, SharedFile};
-use crate::next::InterposedFunction;
+use crate::next::{Form, InterposedFunction};
 use crate::offer::is_open_mpi;
 
 /// Handles an independent read or write at the individual file pointer. `at` is MPI's function with an explicit
@@ -33,10 +30,10 @@ pub fn independent(
     function: &'static InterposedFunction,
     arguments: &[Word],
 ) -> Answer {
-    if let Some(answer) = alone::run(form, arguments) {
+    if let Some(answer) = by_own_handle(form, arguments) {
         return answer;
     }
-    let passed = note(function, arguments, ALONE);
+    let passed = note(function, arguments, ALONE, Some(form));
     let Some((call, shared)) =
         CallArguments::parse(form, arguments).zip(arguments.first().and_then(|&file| files::find(file)))
     else {
@@ -47,8 +44,8 @@ pub fn independent(
     if form.direction == Direction::Write {
         return write_at(form, at, &with_offset(arguments, step.offset), |code| step.kept_if(code));
     }
-    if form.ending != Ending::Now || is_open_mpi() {
-        return at_step(at, arguments, step);
+    if form.ending != CallForm::Blocking || is_open_mpi() {
+        return at_step(Some(at), arguments, Some(step));
     }
     // Open MPI advances the pointer by the number of bytes that a blocking read asked for, also at the end of the file, as the
     // standard says. ROMIO's pointer stops at the end of the file. Only the status says how far it moved, and the program may ignore
@@ -71,22 +68,11 @@ pub fn independent(
     })
 }
 
-/// Passes a call at the individual file pointer to MPI as a call of `at`, with the offset of `step`.
-pub fn at_step(at: &'static InterposedFunction, arguments: &[Word], step: Step) -> Answer {
-    let given = with_offset(arguments, step.offset);
-    Answer::call(at, &given, |code| step.kept_if(code))
-}
-
-/// Passes a collective call at the individual file pointer to MPI. If this library keeps the pointer, calls `at`,
-/// MPI's function with an explicit offset.
-pub fn collective(
-    shared: &Arc<SharedFile>,
-    call: &CallArguments,
-    at: Option<&'static InterposedFunction>,
-    arguments: &[Word],
-) -> Answer {
-    match at.zip(Step::take(shared, call.asked())) {
-        Some((at, step)) => at_step(at, arguments, step),
+/// Passes a call to MPI. If this library has moved its individual file pointer by `step`, calls `at`, MPI's function with an
+/// explicit offset.
+pub fn at_step(at: Option<&'static InterposedFunction>, arguments: &[Word], step: Option<Step>) -> Answer {
+    match at.zip(step) {
+        Some((at, step)) => Answer::call(at, &with_offset(arguments, step.offset), |code| step.kept_if(code)),
         None => Answer::Pass,
     }
 }
@@ -167,15 +153,4 @@ fn file_size(file: &SharedFile, handle: Word) -> Option<u64> {
 pub fn with_offset(arguments: &[Word], offset: MPI_Offset) -> Vec<Word> {
     let (file, rest) = arguments.split_at(1);
     [file, &[to_word(offset)], rest].concat()
-}
-
-/// Returns the number of bytes of data in `count` elements of a datatype; 0 if the count or the datatype is not
-/// allowed.
-pub fn bytes_of(count: i64, datatype: MPI_Datatype) -> u64 {
-    if datatype == handles().datatype_null {
-        return 0;
-    }
-    // SAFETY: MPI is initialised, as a file is open, and checks the datatype.
-    let size = unsafe { size(datatype) };
-    u64::try_from(count).ok().and_then(|count| size.checked_mul(count)).unwrap_or_default()
 }

@@ -3,55 +3,32 @@
 use std::ffi::c_int;
 use std::sync::Arc;
 
-use tributary::engine::Direction;
+use tributary::Direction;
 
-use super::collective::{CallArguments, Form, Position};
 use super::pointed::with_offset;
 use super::step::Step;
 use crate::abi::word::{Word, to_word};
 use crate::abi::{SUCCESS, status};
+use crate::arguments::CallArguments;
 use crate::entry::Answer;
 use crate::files::{self, SharedFile};
-use crate::next::InterposedFunction;
-use crate::pending::{self, CallTicket};
-
-/// A split collective that the program has begun and not ended.
-pub struct Split {
-    direction: Direction,
-    place: Position,
-    by: SplitBy,
-}
-
-/// The library that runs a split collective.
-pub enum SplitBy {
-    /// The engine runs the call; this ticket stands for the call in flight.
-    Engine(Arc<CallTicket>),
-    /// MPI runs the call with an explicit offset, the position of this library's file pointer at the begin.
-    MpiAtOffset,
-}
-
-impl Split {
-    /// Creates the record of a begun split collective of the form `form`.
-    pub fn new(form: Form, by: SplitBy) -> Self {
-        Self { direction: form.direction, place: form.place, by }
-    }
-}
+use crate::next::{InterposedFunction, Position};
+use crate::pending::{self, Split};
 
 /// Passes the begin of a split collective to MPI. If this library keeps the file pointer, calls `at`, MPI's function
 /// with an explicit offset.
 pub fn pass(
     shared: &Arc<SharedFile>,
-    form: Form,
     call: &CallArguments,
     at: Option<&'static InterposedFunction>,
     arguments: &[Word],
 ) -> Answer {
-    let Some((at, step)) = at.zip(Step::take(shared, call.asked())) else { return Answer::Pass };
-    let shared = shared.clone();
+    let Some((at, step)) = at.zip(Step::of(call, shared)) else { return Answer::Pass };
+    let (shared, form) = (shared.clone(), call.form);
     Answer::call(at, &with_offset(arguments, step.offset), move |code| {
         if code as c_int == SUCCESS {
             step.keep();
-            shared.lock().split = Some(Split::new(form, SplitBy::MpiAtOffset));
+            shared.lock().split = Some(Split { form, ticket: None });
         }
         Answer::Return(code)
     })
@@ -67,14 +44,11 @@ pub fn end(
     arguments: &[Word],
 ) -> Answer {
     let begun = |shared: Arc<SharedFile>| {
-        shared.lock().split.take_if(|split| (split.direction, split.place) == (direction, place))
+        shared.lock().split.take_if(|split| (split.form.direction, split.form.place) == (direction, place))
     };
     let [handle, _buffer, into] = *arguments else { return Answer::Pass };
-    let ticket = match files::find(handle).and_then(begun).map(|split| split.by) {
-        Some(SplitBy::Engine(ticket)) => ticket,
-        Some(SplitBy::MpiAtOffset) => return Answer::call(at.unwrap_or(function), arguments, Answer::Return),
-        None => return Answer::Pass,
-    };
+    let Some(Split { ticket, .. }) = files::find(handle).and_then(begun) else { return Answer::Pass };
+    let Some(ticket) = ticket else { return Answer::call(at.unwrap_or(function), arguments, Answer::Return) };
     pending::drive(&ticket);
     let bytes = ticket.outcome().and_then(|outcome| outcome.as_ref().ok()).map_or(0, |ended| ended.bytes());
     // SAFETY: the status of the program's call.

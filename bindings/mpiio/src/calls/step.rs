@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use crate::abi::word::Word;
 use crate::abi::{MPI_Offset, SUCCESS};
+use crate::arguments::CallArguments;
 use crate::entry::Answer;
 use crate::files::SharedFile;
-use crate::pointer::Advance;
 
 /// The movement of the individual file pointer for one call. The pointer moves at once, so that two threads that call
 /// at the same time get different bytes. Unless the step is [kept](Step::keep), dropping it moves the pointer back,
@@ -21,9 +21,15 @@ pub struct Step {
 }
 
 impl Step {
+    /// Advances the pointer of `file` by the bytes of a call, unless the call has an explicit offset. Returns None also if MPI
+    /// keeps the pointer.
+    pub fn of(call: &CallArguments, file: &Arc<SharedFile>) -> Option<Self> {
+        if call.offset.is_none() { Self::take(file, call.asked()) } else { None }
+    }
+
     /// Advances the pointer of `file` by `bytes` bytes. Returns None if MPI keeps the pointer.
     pub fn take(file: &Arc<SharedFile>, bytes: u64) -> Option<Self> {
-        let Advance { offset, etypes, etype } = file.pointer().advance(bytes)?;
+        let (offset, etypes, etype) = file.pointer().advance(bytes)?;
         Some(Self { file: file.clone(), offset, etypes, etype })
     }
 

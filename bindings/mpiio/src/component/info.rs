@@ -12,16 +12,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::mem::transmute;
 use std::ptr::null;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
 use tributary::Hints;
 use tributary_abi::{self as ffi, MPI_Info, handles};
+use tributary_bindings::guard::lock;
 
 use super::ompio::symbol;
 use crate::abi::SUCCESS;
 use crate::abi::word::Word;
 use crate::backend::EffectiveHint;
-use crate::calls::set_info::want_entries;
+use crate::calls::settings::want_entries;
 use crate::entry::alone_inside;
 use crate::exports::row;
 use crate::files;
@@ -64,7 +65,7 @@ impl FileInfo {
 static INFOS: Mutex<BTreeMap<Word, FileInfo>> = Mutex::new(BTreeMap::new());
 
 fn infos() -> MutexGuard<'static, BTreeMap<Word, FileInfo>> {
-    INFOS.lock().unwrap_or_else(PoisonError::into_inner)
+    lock(&INFOS)
 }
 
 thread_local! {

@@ -6,6 +6,10 @@
 //! preloaded library calls MPI's. Open MPI's own MPI_File functions stay in front: they check arguments, call error
 //! handlers and count for tools. So the component returns error codes, and raises no errors itself.
 //!
+//! Open MPI asks every component for each call of MPI_File_delete, and takes the one with the highest priority. Through this
+//! component ompio deletes the file; the library waits for bytes left behind, and counts calls that found no file. Open MPI
+//! opens the frameworks that ompio needs only for a component of ompio's name.
+//!
 //! If anything is not as the component knows it, it stands aside and Open MPI takes ompio. With TRIB_REPORT the first
 //! rank then prints why.
 //!
@@ -15,22 +19,21 @@
 //! | [`ompio`] | finds ompio, and opens the frameworks that ompio needs |
 //! | [`table`] | the table of functions, and the calls of ompio's functions |
 //! | [`info`] | hints: what the program sets and gets |
-//! | [`deletion`] | MPI_File_delete |
 //! | [`progress`] | calls in flight, and the end of the program |
 
-use std::ffi::{c_int, c_void};
+use std::ffi::{CStr, c_char, c_int, c_void};
 use std::ptr::null_mut;
 use std::sync::Once;
 
 use tributary_abi::{Abi, find};
 
 use crate::abi::word::Word;
-use crate::door::{self, Door};
+use crate::calls::open::path_of;
+use crate::deletions;
+use crate::door::{self, Door, is_first_rank};
 use crate::entry;
 use crate::report;
-use crate::supported::is_first_rank;
 
-mod deletion;
 mod info;
 mod layout;
 mod ompio;
@@ -41,7 +44,6 @@ pub use info::show;
 pub use progress::{can_advance, point_at_file};
 pub use table::function_of;
 
-use deletion::{delete_query, delete_select, delete_unquery};
 use layout::{Component, ERROR, IoComponent, NOT_AVAILABLE, Series, io_component};
 
 /// The structure by which Open MPI knows the component. Its version of the framework is that of ompio, which
@@ -144,6 +146,50 @@ unsafe extern "C" fn file_query(file: *mut c_void, data: *mut *mut c_void, prior
 unsafe extern "C" fn file_unquery(file: *mut c_void, data: *mut c_void) -> c_int {
     // SAFETY: the private data is ompio's.
     unsafe { ompio::unquery(file, data) }
+}
+
+/// Says whether the component takes the call, with a priority directly before ompio's. Local.
+unsafe extern "C" fn delete_query(
+    name: *const c_char,
+    info: *mut c_void,
+    data: *mut *mut c_void,
+    is_usable: *mut bool,
+    priority: *mut c_int,
+) -> c_int {
+    // SAFETY: Open MPI's places for the answer.
+    unsafe { (*is_usable, *priority) = (false, 0) };
+    let queried = refusal().map_or_else(series, Err).and_then(|_| {
+        // SAFETY: Open MPI's arguments, which ompio's function of the same type gets.
+        unsafe { ompio::delete_query(name, info, data, is_usable, priority) }
+    });
+    match queried {
+        // SAFETY: Open MPI's place, which ompio has filled.
+        Ok(()) => unsafe { *priority += 1 },
+        Err(why) => {
+            stand_aside(&why);
+            // SAFETY: Open MPI's place for the answer.
+            unsafe { *is_usable = false };
+        }
+    }
+    0
+}
+
+/// Takes back [`delete_query`].
+unsafe extern "C" fn delete_unquery(name: *const c_char, info: *mut c_void, data: *mut c_void) -> c_int {
+    // SAFETY: Open MPI's arguments; the private data is ompio's.
+    unsafe { ompio::delete_unquery(name, info, data) }
+}
+
+/// Lets ompio delete the file after bytes left behind are written, and counts the call if there was none. Local.
+unsafe extern "C" fn delete_select(name: *const c_char, info: *mut c_void, data: *mut c_void) -> c_int {
+    if !name.is_null() {
+        // SAFETY: Open MPI's argument, a terminated text.
+        deletions::begin(&path_of(unsafe { CStr::from_ptr(name) }));
+    }
+    // SAFETY: likewise.
+    let code = unsafe { ompio::delete_select(name, info, data) }.unwrap_or(ERROR);
+    deletions::note(code);
+    code
 }
 
 /// Takes part in MPI_Register_datarep without an error: Open MPI asks every component, and ompio's answer counts.

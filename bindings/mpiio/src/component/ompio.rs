@@ -3,9 +3,10 @@
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::mem::transmute;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use tributary_abi::function;
+use tributary_bindings::guard::lock;
 
 use super::layout::{IoComponent, Table};
 
@@ -133,7 +134,7 @@ fn open_frameworks() -> Result<(), String> {
     type Open = unsafe extern "C" fn(*mut c_void, c_int) -> c_int;
     type FindAvailable = unsafe extern "C" fn(bool, bool) -> c_int;
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
-    let _only = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+    let _only = lock(&ONE_AT_A_TIME);
     let missing = |name: &CStr| format!("Open MPI has no {}", name.to_string_lossy());
     let named = |name: &'static CStr| symbol(name).ok_or_else(|| missing(name));
     let open = named(c"mca_base_framework_open")?;

@@ -4,10 +4,11 @@
 use std::cell::Cell;
 use std::ffi::{c_int, c_void};
 use std::ptr::null;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
 
 use tributary_abi::{self as ffi, MPI_Info, handles};
+use tributary_bindings::guard::lock;
 
 use super::info;
 use super::layout::{MOST_FUNCTIONS, Series, Table};
@@ -39,7 +40,7 @@ static MADE: Mutex<Vec<Made>> = Mutex::new(Vec::new());
 /// # Errors
 /// A function of the table is missing in this library.
 pub fn of(series: Series, theirs: *const Table) -> Result<*const c_void, String> {
-    let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut made = lock(&MADE);
     THEIRS.store(theirs.cast_mut(), Ordering::Release);
     FUNCTIONS.store(series.functions().count(), Ordering::Release);
     if let Some(known) = made.iter().find(|known| known.theirs == theirs) {

@@ -5,9 +5,8 @@ use std::collections::HashMap;
 
 use tributary::Error;
 
-use super::array;
-use super::flat::FlatType;
 use super::shape::{Shape, ShapeCopies};
+use super::{FlatType, array};
 use crate::abi::MPI_Datatype;
 use crate::abi::types::{BlockList, Combiner, Contents, Measures, measures, name, short_int};
 
@@ -22,7 +21,7 @@ pub fn flat(datatype: MPI_Datatype) -> Result<(FlatType, bool), Error> {
         let given = format!("{} bytes by its constructors, {size} by MPI", shape.extents().bytes());
         return Err(Error::argument("datatype", given, "the same"));
     }
-    Ok((FlatType::new(shape, extent, size), is_predefined))
+    Ok((FlatType { shape, extent, size }, is_predefined))
 }
 
 /// A datatype that is an argument of a constructor: its bytes and its extent.

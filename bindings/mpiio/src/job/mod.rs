@@ -13,16 +13,17 @@
 mod log;
 
 use std::collections::HashSet;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
 use std::time::SystemTime;
 
 use serde::Serialize;
 use tributary::fingerprint;
 use tributary::hints::{Environment, Log};
 use tributary_abi::{self as ffi, SUCCESS, handles};
+use tributary_bindings::guard::lock;
 
-use crate::abi::{is_world_there, rank, ranks, world};
+use crate::abi::{is_world_there, rank, ranks};
 use crate::counts::CallCounts;
 
 /// Number of sums that ranks add up.
@@ -102,7 +103,7 @@ impl JobSums {
         if !is_first {
             return Self([0, 0, 0, 0, left(false), 0, 0, 0]);
         }
-        let ran = counts.all_run();
+        let ran = &counts.ran;
         let calls = ran.values().map(|ran| ran.calls).sum::<u64>();
         let bytes = |is_read: bool| -> u64 {
             let of = ran.iter().filter(|(call, _)| is_read == call.trim_start_matches('i').starts_with("read"));
@@ -161,12 +162,12 @@ pub fn is_told_by_all() {
 /// Adds the counts of a file that is being closed to this rank's sums. Local.
 pub fn add(is_first: bool, counts: &CallCounts) {
     let file = JobSums::from_counts(is_first, counts);
-    let mut own = OWN.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut own = lock(&OWN);
     own.0.iter_mut().zip(file.0).for_each(|(sum, number)| *sum += number);
 }
 
 fn own() -> JobSums {
-    *OWN.lock().unwrap_or_else(PoisonError::into_inner)
+    *lock(&OWN)
 }
 
 /// Returns true if this rank must call [`tell`] at MPI_Finalize. Local.
@@ -183,12 +184,12 @@ pub fn tell() -> Vec<String> {
         return Vec::new();
     }
     // SAFETY: MPI is initialised and not finalised.
-    let (rank, ranks) = unsafe { (rank(world()) as usize, ranks(world()) as usize) };
+    let (rank, ranks) = unsafe { (rank(handles().comm_world) as usize, ranks(handles().comm_world) as usize) };
     let line = match is_together {
         true => sum(rank, ranks).map(|(sums, hosts)| JobLine::from_sums(sums, ranks, Some(hosts))),
         false => Some(JobLine::from_sums(own(), ranks, None)),
     };
-    *OWN.lock().unwrap_or_else(PoisonError::into_inner) = JobSums([0; SUMS]);
+    *lock(&OWN) = JobSums([0; SUMS]);
     let Some(text) = line.and_then(|line| serde_json::to_string(&line).ok()) else { return Vec::new() };
     wanted().iter().filter_map(|log| log::write(log, &text).err()).collect()
 }
@@ -199,7 +200,7 @@ fn sum(rank: usize, ranks: usize) -> Option<(JobSums, usize)> {
     let host = fingerprint([std::fs::read("/proc/sys/kernel/hostname").unwrap_or_default()]);
     let (own, mut sums) = (own(), JobSums([0; SUMS]));
     let mut hosts = vec![0u64; if rank == 0 { ranks } else { 0 }];
-    let (number, comm) = (handles().uint64, world());
+    let (number, comm) = (handles().uint64, handles().comm_world);
     // SAFETY: two arrays of so many numbers; MPI is initialised.
     let reduced = unsafe {
         ffi::MPI_Reduce(own.0.as_ptr().cast(), sums.0.as_mut_ptr().cast(), SUMS as i32, number, handles().sum, 0, comm)

@@ -14,11 +14,12 @@
 
 use std::pin::pin;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use tributary::fabric::{Quiet, Waiting};
+use tributary_bindings::guard::lock;
 
 use crate::files::SharedFile;
 
@@ -29,7 +30,7 @@ mod ticket;
 
 pub use mpi_arguments::MpiArguments;
 pub use queue::{CallQueue, QueuedCall, advance};
-pub use ticket::{CallTicket, failed, live};
+pub use ticket::{CallTicket, Split, failed, live};
 
 /// Number of calls in flight, plus number of requests that the program has not completed yet.
 static PENDING: AtomicUsize = AtomicUsize::new(0);
@@ -50,8 +51,8 @@ pub fn is_any() -> bool {
     PENDING.load(Ordering::Relaxed) != 0
 }
 
-fn active() -> std::sync::MutexGuard<'static, Vec<Arc<SharedFile>>> {
-    ACTIVE.lock().unwrap_or_else(PoisonError::into_inner)
+fn active() -> MutexGuard<'static, Vec<Arc<SharedFile>>> {
+    lock(&ACTIVE)
 }
 
 /// Advances every call in flight as far as possible without waiting. Local.

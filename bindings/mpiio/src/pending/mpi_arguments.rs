@@ -8,72 +8,73 @@ use std::ffi::c_int;
 use std::future::poll_fn;
 use std::task::Poll;
 
-use tributary::engine::Direction;
+use tributary::Direction;
+use tributary::engine::CallForm;
 use tributary_abi::{self as ffi, MPI_Status, function_name, handles};
 
 use crate::abi::status::bytes;
 use crate::abi::types::Kept;
 use crate::abi::word::{Word, to_word};
 use crate::abi::{MPI_Offset, SUCCESS};
-use crate::calls::attempt::Ended;
-use crate::calls::collective::CountType;
+use crate::arguments::CallArguments;
+use crate::backend::Ended;
 use crate::error_handler::returning;
-use crate::next::InterposedFunction;
+use crate::next::{CountType, InterposedFunction};
 
 /// The arguments of this rank's call, for MPI.
 pub struct MpiArguments {
-    /// The file handle.
-    pub file: Word,
+    /// The arguments of the program.
+    call: CallArguments,
     /// Explicit offset, in etypes.
-    pub offset: MPI_Offset,
-    /// Address of the program's buffer.
-    pub buffer: *mut u8,
-    /// Number of elements.
-    pub count: i64,
-    /// C type of the counts of the program's function.
-    pub counts: CountType,
+    offset: MPI_Offset,
     /// Datatype of the elements, which outlives the program's handle.
-    pub datatype: Kept,
-    /// True if the program's call is a split collective.
-    pub is_split: bool,
+    datatype: Kept,
 }
 
 /// The two variants of one MPI function: with `int` counts, and with large counts.
 type FunctionPair = [InterposedFunction; 2];
 
 impl MpiArguments {
+    /// Keeps the arguments of a call for MPI, at an explicit offset in etypes. Local.
+    pub fn new(call: CallArguments, offset: MPI_Offset) -> Self {
+        let is_null = call.datatype == handles().datatype_null;
+        // SAFETY: the program's datatype, which MPI checks.
+        let datatype = if is_null { None } else { unsafe { Kept::from_datatype(call.datatype) }.ok() };
+        Self { call, offset, datatype: datatype.unwrap_or_else(Kept::none) }
+    }
+
     /// Runs the call with MPI. Collective. MPI does not call the file's error handler, because the function that ends
     /// the call does.
-    pub async fn run(self, direction: Direction) -> Ended {
-        let (code, bytes) = if self.is_split { self.wait(direction) } else { self.start(direction).await };
+    pub async fn run(self) -> Ended {
+        let (code, bytes) = if self.call.form.ending == CallForm::Split { self.wait() } else { self.start().await };
         Ended::ByMpi { bytes, code }
     }
 
-    fn wait(&self, direction: Direction) -> (c_int, u64) {
+    fn wait(&self) -> (c_int, u64) {
         static WRITE: FunctionPair = [
-            InterposedFunction::new(function_name!("PMPI_File_write_at_all")),
-            InterposedFunction::new(function_name!("PMPI_File_write_at_all_c")),
+            InterposedFunction::at_offset(function_name!("PMPI_File_write_at_all")),
+            InterposedFunction::at_offset(function_name!("PMPI_File_write_at_all_c")),
         ];
         static READ: FunctionPair = [
-            InterposedFunction::new(function_name!("PMPI_File_read_at_all")),
-            InterposedFunction::new(function_name!("PMPI_File_read_at_all_c")),
+            InterposedFunction::at_offset(function_name!("PMPI_File_read_at_all")),
+            InterposedFunction::at_offset(function_name!("PMPI_File_read_at_all_c")),
         ];
         let mut status = MPI_Status::zeroed();
-        let code = self.call(if direction == Direction::Write { &WRITE } else { &READ }, (&raw mut status) as Word);
+        let code = self.call([&WRITE, &READ], (&raw mut status) as Word);
         (code, if code == SUCCESS { bytes(&status) } else { 0 })
     }
 
-    async fn start(&self, direction: Direction) -> (c_int, u64) {
+    async fn start(&self) -> (c_int, u64) {
         static WRITE: FunctionPair = [
-            InterposedFunction::new(function_name!("PMPI_File_iwrite_at_all")),
-            InterposedFunction::new(function_name!("PMPI_File_iwrite_at_all_c")),
+            InterposedFunction::at_offset(function_name!("PMPI_File_iwrite_at_all")),
+            InterposedFunction::at_offset(function_name!("PMPI_File_iwrite_at_all_c")),
         ];
         static READ: FunctionPair = [
-            InterposedFunction::new(function_name!("PMPI_File_iread_at_all")),
-            InterposedFunction::new(function_name!("PMPI_File_iread_at_all_c")),
+            InterposedFunction::at_offset(function_name!("PMPI_File_iread_at_all")),
+            InterposedFunction::at_offset(function_name!("PMPI_File_iread_at_all_c")),
         ];
         let mut request = handles().request_null;
-        let code = self.call(if direction == Direction::Write { &WRITE } else { &READ }, (&raw mut request) as Word);
+        let code = self.call([&WRITE, &READ], (&raw mut request) as Word);
         if code != SUCCESS {
             return (code, 0);
         }
@@ -90,12 +91,13 @@ impl MpiArguments {
         .await
     }
 
-    /// Calls the variant with the program's type of counts. Passes this rank's arguments, and `last` as the last
-    /// argument.
-    fn call(&self, [small, large]: &'static FunctionPair, last: Word) -> c_int {
-        let function = if self.counts == CountType::Int { small } else { large };
-        let (offset, count) = (to_word(self.offset), to_word(self.count));
-        let (buffer, datatype) = (self.buffer as Word, self.datatype.datatype().as_word());
-        returning(self.file, || function.call(&[self.file, offset, buffer, count, datatype, last])) as c_int
+    /// Calls the function of this direction, in the variant with the program's type of counts. Passes this rank's arguments,
+    /// and `last` as the last argument.
+    fn call(&self, [write, read]: [&'static FunctionPair; 2], last: Word) -> c_int {
+        let CallArguments { form, file, buffer, count, .. } = self.call;
+        let [small, large] = if form.direction == Direction::Write { write } else { read };
+        let function = if form.counts == CountType::Int { small } else { large };
+        let (offset, count, datatype) = (to_word(self.offset), to_word(count), self.datatype.datatype().as_word());
+        returning(file, || function.call(&[file, offset, buffer as Word, count, datatype, last])) as c_int
     }
 }

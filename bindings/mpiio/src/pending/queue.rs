@@ -7,25 +7,25 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
-use tributary::Error;
+use tributary::access::OwnedAccess;
+use tributary::engine::may_have_device_memory;
 use tributary::fabric::{Waiting, on_a_sending_thread};
-use tributary_bindings::access::Access;
+use tributary::{Direction, Error};
 
 use super::mpi_arguments::MpiArguments;
 use super::ticket::CallTicket;
 use super::{active, thread};
-use crate::backend::{Backend, Runner};
-use crate::calls::attempt::Ended;
-use crate::files::SharedFile;
-use crate::open_file::OpenFile;
-use tributary::engine::{Direction, may_have_device_memory};
+use crate::backend::{Backend, Ended, Runner};
+use crate::files::{OpenFile, SharedFile};
+use crate::next::Form;
 
 /// A call that was started and waits for its turn.
 pub struct QueuedCall {
-    /// Direction of the transfer: write or read.
-    pub direction: Direction,
-    /// This rank's access; or an error of its arguments, which all ranks get as the result.
-    pub access: Result<Access, Error>,
+    /// Form of the call's function.
+    pub form: Form,
+    /// This rank's access; or an error of its arguments, which all ranks get as the result. The program does not touch its
+    /// memory until it knows that the call has ended.
+    pub access: Result<OwnedAccess<'static>, Error>,
     /// Arguments with which MPI can run the call. None if the caller waits and passes the call to MPI itself.
     pub for_mpi: Option<MpiArguments>,
     /// Ticket that receives the result.
@@ -137,14 +137,14 @@ fn begin(counts: Arc<SharedFile>, file: &mut OpenFile, job: QueuedCall) {
     let mut backend = file.backend.take_for_call();
     let ticket = job.ticket.clone();
     let running = Box::pin(async move {
-        let QueuedCall { direction, access, for_mpi, ticket } = job;
-        // SAFETY: the program does not touch the memory until it knows that the call has ended.
-        let outcome = unsafe { backend.attempt(direction, &access, ticket.function, &counts, None, false).await };
+        let QueuedCall { form, mut access, for_mpi, ticket } = job;
+        // SAFETY: it is not promised that the future is polled to its end.
+        let outcome = unsafe { backend.attempt(form, &mut access, ticket.function, &counts, None, false).await };
         let outcome = match (outcome, for_mpi) {
             (Ok(Ended::LeftToMpi), Some(arguments)) => {
                 on_a_sending_thread().await;
-                let ended = arguments.run(direction).await;
-                match direction {
+                let ended = arguments.run().await;
+                match form.direction {
                     Direction::Write => backend.wait_for_all(ticket.function).await.map(|()| ended),
                     Direction::Read => Ok(ended),
                 }

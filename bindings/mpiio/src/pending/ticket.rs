@@ -11,22 +11,23 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::ffi::{c_int, c_void};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
 use tributary::Error;
 use tributary::engine::binding::alone;
 use tributary_abi::{self as ffi, MPI_Request, MPI_Status};
+use tributary_bindings::guard::lock;
 
 use super::PENDING;
 use crate::abi::errors::class;
 use crate::abi::word::{Word, to_word};
 use crate::abi::{SUCCESS, check, status};
-use crate::calls::attempt::Ended;
+use crate::backend::Ended;
 use crate::component;
 use crate::door;
 use crate::error_handler::raise;
 use crate::files;
-use crate::next::InterposedFunction;
+use crate::next::{Form, InterposedFunction};
 
 /// A collective call in flight: its file, its function, its request and its result.
 pub struct CallTicket {
@@ -42,10 +43,19 @@ pub struct CallTicket {
     outcome: OnceLock<Result<Ended, Error>>,
 }
 
+/// A split collective that the program has begun and not ended.
+pub struct Split {
+    /// Form of the function that began it.
+    pub form: Form,
+    /// Ticket of the engine's call in flight. None if MPI runs the call with an explicit offset, the position of this
+    /// library's file pointer at the begin.
+    pub ticket: Option<Arc<CallTicket>>,
+}
+
 /// Returns the table of calls whose requests the program has not completed.
 fn requests() -> MutexGuard<'static, HashMap<MPI_Request, Arc<CallTicket>>> {
     static LIVE: OnceLock<Mutex<HashMap<MPI_Request, Arc<CallTicket>>>> = OnceLock::new();
-    LIVE.get_or_init(Mutex::default).lock().unwrap_or_else(PoisonError::into_inner)
+    lock(LIVE.get_or_init(Mutex::default))
 }
 
 thread_local! {

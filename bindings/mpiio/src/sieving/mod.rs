@@ -23,15 +23,15 @@
 //! that call's file stop writing early: a program that goes on like this sieves from then on.
 
 use std::ffi::{CString, c_char, c_int};
-use std::ops::Range;
 use std::os::unix::ffi::OsStrExt;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
 
+use tributary::BufferLayout;
+use tributary::access::OwnedAccess;
 use tributary::engine::{may_be_behind, may_have_device_memory};
-use tributary::{BufferLayout, Error};
 use tributary_abi::{constants, function_name, handles};
-use tributary_bindings::access::Access;
+use tributary_bindings::guard::lock;
 use tributary_bindings::info::made_of;
 
 use crate::abi::errors::class;
@@ -77,19 +77,9 @@ impl Drop for Promise {
     }
 }
 
-/// Returns true if this rank has promised the ranks of any file not to let MPI sieve. Local.
-fn is_promised() -> bool {
-    PROMISES.load(Ordering::Relaxed) != 0
-}
-
 /// Returns true if this process has made an independent write that MPI may do by data sieving. Local.
 pub fn is_wanted() -> bool {
     IS_WANTED.load(Ordering::Relaxed)
-}
-
-/// Records an independent write that MPI may do by data sieving. Local.
-fn want() {
-    IS_WANTED.store(true, Ordering::Relaxed);
 }
 
 /// The way in which MPI or this library writes an independent access.
@@ -99,9 +89,9 @@ pub enum Way {
     Program,
     /// MPI, through this handle, which may sieve.
     Second(Word),
-    /// MPI, through the program's handle, under a lock ([`Sieving::lock`]).
+    /// MPI, through the program's handle, under a lock that data sieving respects ([`OwnHandle::lock`]).
     Locked,
-    /// This library, piece by piece ([`Sieving::write`]).
+    /// This library, piece by piece, through its own handle, under that lock ([`OwnHandle::transfer`]).
     Pieces,
 }
 
@@ -121,7 +111,8 @@ pub struct Sieving {
     /// True in atomic mode.
     is_atomic: AtomicBool,
     second: Mutex<Second>,
-    pieces: OwnHandle,
+    /// This library's own handle, which writes piece by piece.
+    pub pieces: OwnHandle,
 }
 
 #[derive(Debug, Default)]
@@ -158,7 +149,7 @@ impl Sieving {
 
     /// Returns the way of an independent write of `access` to the file with MPI's handle `first`; blocking if `blocks`. Collective
     /// calls of the process are in flight if `has_calls`. Local.
-    pub fn way(&self, access: &Access, first: Word, (blocks, has_calls): (bool, bool)) -> Way {
+    pub fn way(&self, access: &OwnedAccess<'_>, first: Word, (blocks, has_calls): (bool, bool)) -> Way {
         let is_one_piece = access.file.count() <= 1;
         let is_plain = is_one_piece && matches!(access.layout, BufferLayout::Contiguous);
         if is_plain || self.is_atomic.load(Ordering::Relaxed) || self.asked().as_deref() == Some(NEVER) {
@@ -171,8 +162,8 @@ impl Sieving {
             return Way::Locked;
         }
         if self.may_sieve && !has_calls && !may_be_behind() {
-            want();
-            if !is_promised()
+            IS_WANTED.store(true, Ordering::Relaxed);
+            if PROMISES.load(Ordering::Relaxed) == 0
                 && let Some(second) = self.second(first)
             {
                 return Way::Second(second);
@@ -181,28 +172,9 @@ impl Sieving {
         if may_have_device_memory() { Way::Locked } else { Way::Pieces }
     }
 
-    /// Writes an access piece by piece, through this library's own handle, under a lock that data sieving respects; None if it
-    /// cannot be opened. Local.
-    ///
-    /// # Errors
-    /// An error of the system. Some of the bytes may then be written.
-    ///
-    /// # Safety
-    /// The memory that the layout of `access` lists is valid for reads, and nobody writes to it during the call.
-    pub unsafe fn write(&self, access: &Access) -> Option<Result<u64, Error>> {
-        // SAFETY: the caller's promise.
-        unsafe { self.pieces.write_locked(access) }
-    }
-
-    /// Takes the lock that data sieving respects on a range of the file, or releases it. Returns false if there is none.
-    /// Local.
-    pub fn lock(&self, range: Range<u64>, taken: bool) -> bool {
-        self.pieces.lock(range, taken)
-    }
-
     /// Returns the handle that may sieve, with the view of the handle `first`; None if there is none. Local.
     fn second(&self, first: Word) -> Option<Word> {
-        let mut second = locked(&self.second);
+        let mut second = lock(&self.second);
         if matches!(*second, Second::NotOpened) {
             *second = self.opened().map_or(Second::Failed, |handle| Second::Open(handle, false));
         }
@@ -253,19 +225,19 @@ impl Sieving {
 
     /// Forgets the view of the second handle: the program has set another one.
     pub fn forget_view(&self) {
-        if let Second::Open(_, has_view) = &mut *locked(&self.second) {
+        if let Second::Open(_, has_view) = &mut *lock(&self.second) {
             *has_view = false;
         }
     }
 
     /// Returns the value of the hint that the program knows.
     pub fn asked(&self) -> Option<String> {
-        locked(&self.asked).clone()
+        lock(&self.asked).clone()
     }
 
     /// Records the value of the hint that the program has set. Local.
     pub fn ask(&self, value: &str) {
-        *locked(&self.asked) = Some(value.to_string());
+        *lock(&self.asked) = Some(value.to_string());
         self.close_second();
     }
 
@@ -279,7 +251,7 @@ impl Sieving {
 
     fn close_second(&self) -> c_int {
         static CLOSE: InterposedFunction = InterposedFunction::new(function_name!("PMPI_File_close"));
-        match std::mem::take(&mut *locked(&self.second)) {
+        match std::mem::take(&mut *lock(&self.second)) {
             Second::Open(mut handle, _) => {
                 SECONDS.fetch_sub(1, Ordering::Relaxed);
                 returning(handle, || CLOSE.call(&[(&raw mut handle) as Word])) as c_int
@@ -287,10 +259,6 @@ impl Sieving {
             Second::NotOpened | Second::Failed => SUCCESS,
         }
     }
-}
-
-fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Gives the handle `to`, which this rank has for itself, the view of `from`. Returns true if MPI could. Local.
@@ -307,7 +275,7 @@ fn copy_view(from: Word, to: Word) -> bool {
         return false;
     }
     // SAFETY: MPI_File_get_view has returned them.
-    let types = types.map(|datatype| unsafe { Kept::from_view(datatype) });
+    let types = types.map(|datatype| unsafe { Kept::from_reference(datatype) });
     let [etype, filetype] = types.each_ref().map(|kept| kept.datatype().as_word());
     let arguments = [to, to_word(start), etype, filetype, name.as_ptr() as Word, handles().info_null.as_word()];
     let set = returning(to, || SET_VIEW.call(&arguments));

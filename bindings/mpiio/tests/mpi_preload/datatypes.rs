@@ -11,8 +11,7 @@ use std::time::Instant;
 use rand::{RngExt, SeedableRng, rngs::SmallRng};
 use tributary::BufferLayout;
 use tributary_abi::handles;
-use tributary_mpiio::datatype::flat::FlatMemory;
-use tributary_mpiio::datatype::flattened;
+use tributary_mpiio::datatype::{FlatMemory, flattened};
 use tributary_testing::mpiexec;
 
 use crate::pack_trial::{Outcome, Probe};

@@ -3,8 +3,7 @@
 
 use tributary::{BufferLayout, Extent, Extents};
 use tributary_mpiio::abi::types::{Measures, measures};
-use tributary_mpiio::datatype::flat::FlatMemory;
-use tributary_mpiio::datatype::{FlatType, flattened};
+use tributary_mpiio::datatype::{FlatMemory, FlatType, flattened};
 use tributary_testing::mpiexec::is_mpich;
 
 use super::recipe::{Made, Recipe, packed};

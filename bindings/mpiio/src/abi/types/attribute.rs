@@ -3,10 +3,11 @@
 use std::ffi::{c_int, c_void};
 use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use tributary::Error;
 use tributary_abi as ffi;
+use tributary_bindings::guard::lock;
 
 use super::super::{MPI_Datatype, SUCCESS, check};
 
@@ -31,7 +32,7 @@ impl<T: Send + Sync + 'static> DatatypeAttribute<T> {
     /// MPI refuses to create the key or to look up the value.
     pub fn get(&self, datatype: MPI_Datatype) -> Result<Option<Arc<T>>, Error> {
         let key = self.key()?;
-        let _held = self.finding.lock().unwrap_or_else(PoisonError::into_inner);
+        let _held = lock(&self.finding);
         Self::find(datatype, key)
     }
 
@@ -41,7 +42,7 @@ impl<T: Send + Sync + 'static> DatatypeAttribute<T> {
     /// MPI refuses; nothing is attached then.
     pub fn keep(&self, datatype: MPI_Datatype, value: Arc<T>) -> Result<Arc<T>, Error> {
         let key = self.key()?;
-        let _held = self.finding.lock().unwrap_or_else(PoisonError::into_inner);
+        let _held = lock(&self.finding);
         if let Some(kept) = Self::find(datatype, key)? {
             return Ok(kept);
         }

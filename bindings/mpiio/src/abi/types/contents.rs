@@ -6,35 +6,7 @@ use tributary::Error;
 use tributary_abi::{self as ffi, HandleArray, MISSING, handles};
 
 use super::super::{MPI_Datatype, check};
-use super::Combiner;
-
-/// A datatype handle from MPI_Type_get_contents. This library must free the handle, unless the datatype is
-/// predefined.
-#[derive(Debug)]
-struct OwnedDatatype {
-    handle: MPI_Datatype,
-    is_ours: bool,
-}
-
-impl OwnedDatatype {
-    /// Takes over the handle. The handle is never freed if MPI refuses to return its envelope.
-    fn new(handle: MPI_Datatype) -> Self {
-        // An unknown combiner belongs to a derived type.
-        let is_ours = envelope(handle).is_ok_and(|envelope| {
-            Combiner::from_number(envelope.combiner).map_or(true, |combiner| !combiner.is_predefined())
-        });
-        Self { handle, is_ours }
-    }
-}
-
-impl Drop for OwnedDatatype {
-    fn drop(&mut self) {
-        if self.is_ours {
-            // SAFETY: a reference from MPI_Type_get_contents, freed once.
-            unsafe { ffi::MPI_Type_free(&mut self.handle) };
-        }
-    }
-}
+use super::{Combiner, Kept};
 
 /// The arguments of a datatype's constructor. The methods return them one by one, in the order of the constructor.
 #[derive(Debug)]
@@ -46,7 +18,7 @@ pub struct Contents {
     /// Counts and addresses, if the constructor has large counts (MPI_Count).
     large: std::vec::IntoIter<ffi::MPI_Count>,
     is_large: bool,
-    types: Vec<OwnedDatatype>,
+    types: Vec<Kept>,
 }
 
 impl Contents {
@@ -64,7 +36,8 @@ impl Contents {
             addresses: lists.addresses.into_iter(),
             is_large: !lists.large.is_empty(),
             large: lists.large.into_iter(),
-            types: lists.types.iter().map(OwnedDatatype::new).collect(),
+            // SAFETY: references of MPI_Type_get_contents.
+            types: lists.types.iter().map(|datatype| unsafe { Kept::from_reference(datatype) }).collect(),
         })
     }
 
@@ -104,12 +77,12 @@ impl Contents {
 
     /// Returns the only datatype among the arguments.
     pub fn datatype(&self) -> Result<MPI_Datatype, Error> {
-        self.types.first().map(|owned| owned.handle).ok_or_else(missing)
+        self.types.first().map(Kept::datatype).ok_or_else(missing)
     }
 
     /// Returns all datatypes among the arguments.
     pub fn datatypes(&self) -> impl Iterator<Item = MPI_Datatype> + '_ {
-        self.types.iter().map(|owned| owned.handle)
+        self.types.iter().map(Kept::datatype)
     }
 }
 
@@ -131,8 +104,8 @@ fn missing() -> Error {
 }
 
 /// A datatype's combiner (a number of MPI), and how many arguments of each kind its constructor had.
-struct TypeEnvelope {
-    combiner: c_int,
+pub(super) struct TypeEnvelope {
+    pub combiner: c_int,
     integers: usize,
     addresses: usize,
     large: usize,
@@ -141,7 +114,7 @@ struct TypeEnvelope {
 
 /// Returns the envelope of `datatype`. Asks for the form with large counts first, because MPI refuses the other form
 /// for constructors with large counts. Libraries before MPI 4 have neither.
-fn envelope(datatype: MPI_Datatype) -> Result<TypeEnvelope, Error> {
+pub(super) fn envelope(datatype: MPI_Datatype) -> Result<TypeEnvelope, Error> {
     let (mut integers, mut addresses, mut large, mut types, mut combiner) = (0, 0, 0, 0, 0);
     // SAFETY: MPI checks the handle; the places are ours.
     let code = unsafe {

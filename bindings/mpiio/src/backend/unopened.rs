@@ -5,12 +5,9 @@ use std::ffi::c_int;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::pin::pin;
-use std::sync::Arc;
 
 use tributary::drivers::{OpenStorage, SystemFiles};
 use tributary::engine::{FirstAgreement, binding, calls_differ};
-use tributary::fabric::Waiting;
-use tributary::fabric::shared::CallBoard;
 use tributary::fingerprint;
 use tributary::hints::DriverName;
 use tributary::schedule::ReduceOp;
@@ -18,8 +15,8 @@ use tributary::{Endpoint, Error, File, Hints, Mode, wire};
 use tributary_abi::constants;
 use tributary_bindings::opening::decided_by;
 
+use super::Runner;
 use crate::abi::has_all_ranks;
-use crate::backend::Runner;
 use crate::channel::Seat;
 use crate::job;
 use crate::next::InterposedFunction;
@@ -54,9 +51,10 @@ pub enum CallOfUnopened {
 
 /// The state of a file that the engine has not opened yet: everything that it needs to open the file.
 pub struct UnopenedFile {
-    endpoint: Endpoint,
+    /// Endpoint of this rank, for messages to the other ranks of the file.
+    pub(super) endpoint: Endpoint,
     /// True if the file has as many ranks as the program.
-    has_all_ranks: bool,
+    pub(super) has_all_ranks: bool,
     /// Device and inode of the opened file, on the first rank: the name may refer to another file later.
     pub identity: Option<FileIdentity>,
     /// Reason why the site's settings leave the file to MPI, on the first rank; None if they do not.
@@ -97,11 +95,6 @@ impl UnopenedFile {
         Self { endpoint, has_all_ranks, identity, left, hints }
     }
 
-    /// Returns true if the file has as many ranks as the program.
-    pub fn has_all_ranks(&self) -> bool {
-        self.has_all_ranks
-    }
-
     /// Returns true if the file has more than one rank.
     pub fn has_several_ranks(&self) -> bool {
         self.endpoint.ranks() > 1
@@ -121,25 +114,10 @@ impl UnopenedFile {
         self.endpoint.ranks() == 1 || self.endpoint.shared().is_some()
     }
 
-    /// Returns what shows the calls on the file that MPI runs to the other ranks of the host.
-    pub fn board(&self) -> Arc<CallBoard> {
-        self.endpoint.board().clone()
-    }
-
     /// Returns this rank, and the seconds after which the stall watchdog prints a line.
     pub fn stall_terms(&self) -> (usize, usize) {
         let seconds = self.hints.as_ref().map_or(0, |hints| hints.stall_timeout);
         (self.endpoint.rank(), if self.has_several_ranks() { seconds } else { 0 })
-    }
-
-    /// Returns the way in which this rank waits for other ranks.
-    pub fn waiting(&self) -> Waiting {
-        self.endpoint.waiting().clone()
-    }
-
-    /// Gives back the endpoint of a file that has had no collective call.
-    pub fn into_endpoint(self) -> Endpoint {
-        self.endpoint
     }
 
     /// Opens the file with the engine in a call of `function`, or returns the reason why MPI must run the file's

@@ -2,16 +2,16 @@
 //! move the bytes.
 
 use std::ffi::c_int;
+use std::pin::pin;
 
-use tributary::Error;
-use tributary::engine::Direction;
+use tributary::access::{Access, OwnedAccess};
 use tributary::engine::binding::{self, Asked, Moved};
 use tributary::error::{FileOperation, IoClass};
-use tributary_bindings::access::Access;
+use tributary::{CallReport, Error};
 
-use crate::backend::Backend;
+use super::{Backend, Runner};
 use crate::files::SharedFile;
-use crate::next::InterposedFunction;
+use crate::next::{Form, InterposedFunction};
 
 /// Result of a collective read or write that did not fail in the engine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,31 +52,66 @@ pub fn left_to_mpi(why: impl ToString) -> Error {
 }
 
 impl Backend {
-    /// Moves the bytes of one collective call of `function`. If this rank's arguments are bad, `access` is the error,
-    /// and the rank takes part without data. Records in `counts` what was done, or why MPI must run the call. `first`
-    /// is the error of an earlier attempt that called the engine without a future. `ends` is true if the caller polls
-    /// this future to its end. Collective.
+    /// Makes a blocking collective call of `function`, of the form `form`, and waits until it has ended. If this rank's
+    /// arguments are bad, `access` is the error, and the rank takes part without data. Records in `counts` what was done, or
+    /// why MPI must run the call. Collective.
+    ///
+    /// # Errors
+    /// The engine's error; all ranks get the same.
+    pub fn transfer(
+        &mut self,
+        form: Form,
+        access: &mut Result<OwnedAccess<'_>, Error>,
+        function: &'static InterposedFunction,
+        counts: &SharedFile,
+    ) -> Result<Ended, Error> {
+        let name = function.name();
+        let mut first = None;
+        if self.wanted.is_none()
+            && let (Ok(file), Ok(access)) = (self.engine(), &mut *access)
+        {
+            binding::call_as(file, function.full_name(), form.ending);
+            let outcome = binding::transfer(file, Asked::new(access.lent()));
+            self.promise();
+            match outcome {
+                Ok(Moved { bytes, report }) => {
+                    counts.counts().ran(name, &report);
+                    return Ok(Ended::Moved(bytes));
+                }
+                Err(error) => first = Some(error),
+            }
+        }
+        match self.waiting() {
+            // SAFETY: the future is polled to its end.
+            Some(waiting) => waiting.wait(pin!(unsafe { self.attempt(form, access, function, counts, first, true) })),
+            None => {
+                counts.left_to_mpi(name, &self.engine().err().unwrap_or_default());
+                Ok(Ended::LeftToMpi)
+            }
+        }
+    }
+
+    /// Makes a collective call like [`Backend::transfer`], as a future. `first` is the error of an earlier attempt that
+    /// called the engine without a future. `ends` is true if the caller polls this future to its end. Collective.
     ///
     /// # Errors
     /// The errors of a call of the engine, the same on all ranks.
     ///
     /// # Safety
-    /// The memory that the layout of `access` lists is valid for reads (of a read call: for writes) and not used by anything
-    /// else until the future has ended. If it `ends`, the future is polled to its end.
+    /// If it `ends`, the future is polled to its end.
     pub async unsafe fn attempt(
         &mut self,
-        direction: Direction,
-        access: &Result<Access, Error>,
+        form: Form,
+        access: &mut Result<OwnedAccess<'_>, Error>,
         function: &'static InterposedFunction,
         counts: &SharedFile,
         mut first: Option<Error>,
         ends: bool,
     ) -> Result<Ended, Error> {
-        let name = function.name();
+        let (name, direction) = (function.name(), form.direction);
         if self.is_to_start() {
             if let Ok(access) = access
-                // SAFETY: the caller's promise.
-                && let Some(moved) = unsafe { self.transfer_of_single_rank(direction, access, || counts.wait_for_writes(|| None)) }
+                && let Some(moved) = self.transfer_of_single_rank(access.lent(), || counts.wait_for_writes(|| None))
             {
                 let (bytes, report) = moved?;
                 counts.counts().ran(name, &report);
@@ -93,14 +128,13 @@ impl Backend {
                     return Ok(Ended::LeftToMpi);
                 }
             };
-            binding::call_as(engine, function.full_name(), function.form());
+            binding::call_as(engine, function.full_name(), form.ending);
             let asked = match access {
                 _ if wants => Asked::refusal(direction, Error::refused(OTHER_HINTS, "the hints changed")),
                 Err(error) => Asked::refusal(direction, error.clone()),
                 // SAFETY: the caller's promise.
-                Ok(access) if ends => unsafe { access.asked(direction).polled_to_end() },
-                // SAFETY: likewise.
-                Ok(access) => unsafe { access.asked(direction) },
+                Ok(access) if ends => unsafe { Asked::new(access.lent()).polled_to_end() },
+                Ok(access) => Asked::new(access.lent()),
             };
             let outcome = match first.take() {
                 Some(error) => Err(error),
@@ -127,5 +161,20 @@ impl Backend {
                 Err(error) => return Err(error),
             }
         }
+    }
+
+    /// Moves the bytes of a collective call without the engine, if the file has a single rank, the engine has not opened it
+    /// and can gain nothing. Otherwise returns None, and nothing has happened. Calls `before` before the file is accessed.
+    /// Local.
+    ///
+    /// # Errors
+    /// An error of the system.
+    fn transfer_of_single_rank(
+        &mut self,
+        access: Access<'_>,
+        before: impl FnOnce(),
+    ) -> Option<Result<(u64, CallReport), Error>> {
+        let (single, Runner::NotOpened(unopened)) = (self.single.as_mut()?, &self.runner) else { return None };
+        single.transfer(access, (&self.path, unopened.hints_of_single_rank()?), unopened.has_all_ranks, before)
     }
 }

@@ -1,5 +1,11 @@
 //! Decides which library runs the collective calls of an open file: the engine (Tributary) if it has opened the file,
 //! otherwise the MPI library.
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`attempt`] | the work of a collective read or write |
+//! | [`closed`] | the close |
+//! | [`unopened`] | a file that the engine has not opened, and how it opens it |
 
 use std::ffi::c_int;
 use std::path::Path;
@@ -7,23 +13,27 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use tributary::collectives::{agree, allreduce};
-use tributary::engine::{Direction, WritersBeside, binding};
+use tributary::engine::{WritersBeside, binding};
 use tributary::fabric::Waiting;
 use tributary::fabric::shared::CallBoard;
-use tributary::schedule::ReduceOp;
-use tributary::{CallReport, Endpoint, Error, File, Hints};
+use tributary::{Endpoint, Error, File, Hints};
 use tributary_abi::constants;
-use tributary_bindings::access::Access;
 use tributary_bindings::opening::decided_by;
 
-use crate::abi::errors::io_outcome;
 use crate::channel::Seat;
 use crate::hints::{effective, given};
 use crate::next::InterposedFunction;
 use crate::sieving::{self, Promise};
 use crate::single_rank::SingleRankHandle;
-use crate::unopened::{CallOfUnopened, UnopenedFile, mode, open};
+
+mod attempt;
+mod closed;
+mod unopened;
+
+pub use attempt::{Ended, left_to_mpi};
+pub use unopened::{CallOfUnopened, UnopenedFile};
+
+use unopened::{mode, open};
 
 /// The library that runs the collective calls of a file. All ranks of the file have the same variant.
 pub enum Runner {
@@ -59,7 +69,7 @@ pub struct Backend {
     single: Option<Box<SingleRankHandle>>,
     /// New hints of this rank since the file was opened. The next collective call applies the hints of the first rank
     /// on all ranks.
-    pub wanted: Option<Box<Hints>>,
+    wanted: Option<Box<Hints>>,
     /// True in the call in which the engine has opened the file: all ranks are in it.
     is_just_opened: bool,
     /// Promise of this rank to the others, while they may write before this rank is in their call.
@@ -107,7 +117,7 @@ impl Backend {
     }
 
     /// Returns true if the engine has not tried to open the file yet.
-    pub fn is_to_start(&self) -> bool {
+    fn is_to_start(&self) -> bool {
         matches!(self.runner, Runner::NotOpened(_))
     }
 
@@ -127,43 +137,15 @@ impl Backend {
         binding::wait_for_all(engine).await
     }
 
-    /// Moves the bytes of a collective call without the engine, if the file has a single rank, the engine has not opened it
-    /// and can gain nothing. Otherwise returns None, and nothing has happened. Calls `before` before the file is accessed.
-    /// Local.
-    ///
-    /// # Errors
-    /// An error of the system.
-    ///
-    /// # Safety
-    /// The requirements of [`SingleRankHandle::transfer`].
-    pub unsafe fn transfer_of_single_rank(
-        &mut self,
-        direction: Direction,
-        access: &Access,
-        before: impl FnOnce(),
-    ) -> Option<Result<(u64, CallReport), Error>> {
-        let (single, Runner::NotOpened(unopened)) = (self.single.as_mut()?, &self.runner) else { return None };
-        // SAFETY: the caller's promise.
-        unsafe {
-            single.transfer(
-                direction,
-                access,
-                (&self.path, unopened.hints_of_single_rank()?),
-                unopened.has_all_ranks(),
-                before,
-            )
-        }
-    }
-
     /// Lets the engine open a file that a single rank has used without the engine, so that hints in force and the report
     /// are the engine's. If other ranks of the program may write the file, only `at_close`: the engine takes no lock. If this
     /// fails, MPI runs the later calls. Local.
     pub fn start_if_single_rank(&mut self, function: &'static InterposedFunction, at_close: bool) {
         if let Runner::NotOpened(unopened) = &self.runner
-            && (unopened.has_all_ranks() || at_close)
+            && (unopened.has_all_ranks || at_close)
             && self.single.as_ref().is_some_and(|single| single.is_used())
         {
-            let waiting = unopened.waiting();
+            let waiting = unopened.endpoint.waiting().clone();
             // An error leaves the file to MPI, and its report says so.
             let _ = waiting.wait(pin!(self.start(function)));
         }
@@ -174,17 +156,11 @@ impl Backend {
     /// # Errors
     /// A hint from the environment is not allowed. All ranks get the same error, and MPI runs the calls of this file
     /// from then on.
-    pub async fn start(&mut self, function: &'static InterposedFunction) -> Result<(), Error> {
-        let why = "the library did not open the file".to_string();
-        match std::mem::replace(&mut self.runner, Runner::Mpi(why)) {
-            Runner::NotOpened(unopened) => {
-                self.effective = None;
-                let call = (CallOfUnopened::Transfer, function);
-                // In memory of its own: the future of every call would otherwise have the size of the engine's opening.
-                self.runner = Box::pin(unopened.open((&self.path, self.seat.as_ref()), self.amode, call)).await?;
-                self.is_just_opened = true;
-            }
-            other => self.runner = other,
+    async fn start(&mut self, function: &'static InterposedFunction) -> Result<(), Error> {
+        if self.is_to_start() {
+            self.effective = None;
+            self.open_in(CallOfUnopened::Transfer, function, "the library did not open the file").await?;
+            self.is_just_opened = true;
         }
         Ok(())
     }
@@ -201,16 +177,26 @@ impl Backend {
         call: CallOfUnopened,
         function: &'static InterposedFunction,
     ) -> Result<(), Error> {
-        if !self.is_to_start() {
-            return Ok(());
-        }
-        let why = "ranks made different calls".to_string();
-        match std::mem::replace(&mut self.runner, Runner::Mpi(why)) {
+        match &self.runner {
             Runner::NotOpened(unopened) if unopened.has_several_ranks() => {
-                let at = (&*self.path, self.seat.as_ref());
-                self.runner = Box::pin(unopened.open(at, self.amode, (call, function))).await?;
+                self.open_in(call, function, "ranks made different calls").await
             }
-            other => self.runner = other,
+            _ => Ok(()),
+        }
+    }
+
+    /// Opens a file that the engine has not opened ([`UnopenedFile::open`]). After an error MPI runs its calls, because of
+    /// `why`. Collective.
+    async fn open_in(
+        &mut self,
+        call: CallOfUnopened,
+        function: &'static InterposedFunction,
+        why: &str,
+    ) -> Result<(), Error> {
+        if let Runner::NotOpened(unopened) = std::mem::replace(&mut self.runner, Runner::Mpi(why.to_string())) {
+            let at = (&*self.path, self.seat.as_ref());
+            // In memory of its own: the future of every call would otherwise have the size of the engine's opening.
+            self.runner = Box::pin(unopened.open(at, self.amode, (call, function))).await?;
         }
         Ok(())
     }
@@ -220,7 +206,7 @@ impl Backend {
     ///
     /// # Errors
     /// The reason why MPI runs the calls.
-    pub fn engine(&mut self) -> Result<&mut File, String> {
+    fn engine(&mut self) -> Result<&mut File, String> {
         match &mut self.runner {
             Runner::Mpi(why) => Err(why.clone()),
             Runner::NotOpened(_) | Runner::InUse(_) => Err("the library has not opened the file yet".to_string()),
@@ -239,28 +225,29 @@ impl Backend {
     }
 
     /// Makes or ends this rank's promise to the others, after a call of the engine.
-    pub fn promise(&mut self) {
+    fn promise(&mut self) {
         let is_due = matches!(&self.runner, Runner::Engine(file) if binding::lets_ranks_write_early(file));
         self.promise = is_due.then(|| self.promise.take().unwrap_or_else(Promise::new));
     }
 
-    /// Returns how this rank waits for other ranks in calls of the engine; None if the file has no endpoint.
-    pub fn waiting(&mut self) -> Option<Waiting> {
+    /// Returns this rank's endpoint, if the file has one.
+    fn endpoint(&mut self) -> Option<&mut Endpoint> {
         match &mut self.runner {
-            Runner::NotOpened(unopened) => Some(unopened.waiting()),
-            Runner::Engine(file) => Some(file.endpoint().waiting().clone()),
+            Runner::NotOpened(unopened) => Some(&mut unopened.endpoint),
+            Runner::Engine(file) => Some(file.endpoint()),
             Runner::Mpi(_) | Runner::InUse(_) => None,
         }
+    }
+
+    /// Returns how this rank waits for other ranks in calls of the engine; None if the file has no endpoint.
+    pub fn waiting(&mut self) -> Option<Waiting> {
+        self.endpoint().map(|endpoint| endpoint.waiting().clone())
     }
 
     /// Returns what shows the calls on the file that MPI runs to the other ranks of the host; None if the file has no
     /// endpoint.
     pub fn board(&mut self) -> Option<Arc<CallBoard>> {
-        match &mut self.runner {
-            Runner::NotOpened(unopened) => Some(unopened.board()),
-            Runner::Engine(file) => Some(file.endpoint().board().clone()),
-            Runner::Mpi(_) | Runner::InUse(_) => None,
-        }
+        self.endpoint().map(|endpoint| endpoint.board().clone())
     }
 
     /// Returns this rank, and the seconds after which the stall watchdog prints a line (0: never); None if the file has
@@ -320,7 +307,7 @@ impl Backend {
     /// # Errors
     /// An error of the messages between ranks, or of the file system when the engine closes the file to reopen it.
     /// MPI runs the calls from then on.
-    pub async fn apply(&mut self) -> Result<(), Error> {
+    async fn apply(&mut self) -> Result<(), Error> {
         let wanted = self.wanted.take();
         let Runner::Engine(engine) = &mut self.runner else { return Ok(()) };
         let endpoint = engine.endpoint();
@@ -336,22 +323,18 @@ impl Backend {
     /// Reopens the engine's file with other hints. Collective. If this fails, it fails on all ranks, and MPI runs the
     /// calls from then on.
     async fn reopen(&mut self, hints: Hints) -> Result<(), Error> {
-        self.effective = None;
-        let mut closed = Ok(());
-        match std::mem::replace(&mut self.runner, Runner::Mpi("the library did not open the file again".to_string())) {
-            Runner::Engine(file) => {
-                self.runner = match binding::close_after(*file, Ok(())).await {
-                    Ok(endpoint) => open(endpoint, &self.path, self.amode, hints).await,
-                    Err(error) => {
-                        let why = error.to_string();
-                        closed = Err(error);
-                        Runner::Mpi(why)
-                    }
-                };
+        let why = "the library did not open the file again".to_string();
+        let Some(file) = self.take_engine(why) else { return Ok(()) };
+        match binding::close_after(*file, Ok(())).await {
+            Ok(endpoint) => {
+                self.runner = open(endpoint, &self.path, self.amode, hints).await;
+                Ok(())
             }
-            other => self.runner = other,
+            Err(error) => {
+                self.runner = Runner::Mpi(error.to_string());
+                Err(error)
+            }
         }
-        closed
     }
 
     /// Lets MPI run all calls of the file from now on, because `error` says that the engine lacks a resource.
@@ -359,40 +342,29 @@ impl Backend {
     ///
     /// # Errors
     /// The errors of the file system when the engine closes the file.
-    pub async fn give_up(&mut self, error: &Error) -> Result<(), Error> {
+    async fn give_up(&mut self, error: &Error) -> Result<(), Error> {
         if self.is_first {
             tributary::say(format_args!("MPI runs the calls of {}: {error}", self.path.display()));
         }
-        self.effective = None;
-        match std::mem::replace(&mut self.runner, Runner::Mpi(error.to_string())) {
-            Runner::Engine(file) => {
-                let endpoint = binding::close_after(*file, Ok(())).await?;
-                if let Some(seat) = &self.seat {
-                    seat.keep(endpoint);
-                }
+        if let Some(file) = self.take_engine(error.to_string()) {
+            let endpoint = binding::close_after(*file, Ok(())).await?;
+            if let Some(seat) = &self.seat {
+                seat.keep(endpoint);
             }
-            other => self.runner = other,
         }
         Ok(())
     }
 
-    /// Closes the engine's file, in a call of `function`. Collective if the engine has opened the file.
-    ///
-    /// # Errors
-    /// The errors of the file system, on all ranks.
-    pub async fn close(self, function: &'static InterposedFunction) -> Result<Closed, Error> {
-        // OMPIO lets a rank return before another one has deleted the file.
-        let deletes = self.amode & constants().mode_delete_on_close != 0;
-        let settled = self.single.map_or(Ok(()), |single| single.close(&self.path));
-        let (endpoint, is_agreed) = match self.runner {
-            Runner::Engine(mut file) => {
-                binding::call_them(&mut file, function.full_name());
-                (Some(Box::pin(binding::close_after(*file, Ok(()))).await?), true)
+    /// Takes the engine's file, if the engine runs the calls. MPI runs them from now on, because of `why`.
+    fn take_engine(&mut self, why: String) -> Option<Box<File>> {
+        self.effective = None;
+        match std::mem::replace(&mut self.runner, Runner::Mpi(why)) {
+            Runner::Engine(file) => Some(file),
+            other => {
+                self.runner = other;
+                None
             }
-            Runner::NotOpened(unopened) => (Some(unopened.into_endpoint()), deletes),
-            Runner::Mpi(_) | Runner::InUse(_) => (None, false),
-        };
-        settled.map(|()| Closed { endpoint, is_agreed, seat: self.seat })
+        }
     }
 }
 
@@ -409,54 +381,4 @@ pub fn note_started_write() {
 /// ranks of the program, each calls MPI from one thread at a time, and MPI runs no write in the background. Local.
 fn is_sole_writer(seat: Option<&Seat>) -> bool {
     seat.is_some_and(Seat::has_the_whole_program) && !STARTED_WRITES.load(Ordering::Relaxed)
-}
-
-/// The endpoint of a file that the engine has closed or has never opened, and the place that the endpoint goes back
-/// to.
-pub struct Closed {
-    endpoint: Option<Endpoint>,
-    /// True if the ranks agree on the result of MPI's close: the engine had opened the file, or MPI deletes it.
-    is_agreed: bool,
-    seat: Option<Seat>,
-}
-
-impl Closed {
-    /// Returns how this rank waits for others; None if the file has no endpoint.
-    pub fn waiting(&self) -> Option<Waiting> {
-        self.endpoint.as_ref().map(|endpoint| endpoint.waiting().clone())
-    }
-
-    /// Returns true if the file has an endpoint, with more than one rank. All ranks get the same answer.
-    pub fn has_several_ranks(&self) -> bool {
-        self.endpoint.as_ref().is_some_and(|endpoint| endpoint.ranks() > 1)
-    }
-
-    /// Replaces each number by its sum over all ranks. Collective if the file has an endpoint; otherwise does
-    /// nothing.
-    ///
-    /// # Errors
-    /// Any error of the MPI library. The numbers may then be this rank's.
-    pub async fn sum(&mut self, numbers: &mut [u64]) -> Result<(), Error> {
-        let Some(endpoint) = &mut self.endpoint else { return Ok(()) };
-        let (waiting, ops) = (endpoint.waiting().clone(), vec![ReduceOp::Sum; numbers.len()]);
-        waiting.call(pin!(allreduce(endpoint, &ops, numbers))).await
-    }
-
-    /// Makes the result of MPI_File_close the same on all ranks, if the engine had opened the file or MPI has deleted it:
-    /// no rank returns before MPI's close has ended on all ranks. Collective in that case.
-    ///
-    /// # Errors
-    /// The error of the lowest failing rank.
-    pub async fn agree(self, code: c_int, path: &Path) -> Result<(), Error> {
-        let Some(mut endpoint) = self.endpoint else { return Ok(()) };
-        let own = io_outcome("MPI_File_close", code, endpoint.rank(), path);
-        let waiting = endpoint.waiting().clone();
-        let outcome = if self.is_agreed { waiting.call(pin!(agree(&mut endpoint, own))).await } else { Ok(()) };
-        // An endpoint whose messages may be in flight is of no use to another file.
-        let is_usable = outcome.as_ref().err().is_none_or(|error| !error.is_unagreed());
-        if let Some(seat) = self.seat.filter(|_| is_usable) {
-            seat.keep(endpoint);
-        }
-        outcome
-    }
 }
