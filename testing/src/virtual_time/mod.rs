@@ -71,6 +71,13 @@ impl RankInWorld {
         self.tasks.pass(Duration::from_micros(20 << round.min(9)));
     }
 
+    /// Waits for what never comes.
+    pub fn wait_for_ever(&self) {
+        loop {
+            tributary::world::World::park(&*self.tasks, None);
+        }
+    }
+
     /// Lets a time pass that the seed decides.
     pub fn compute(&self) {
         self.tasks.pass(self.compute);

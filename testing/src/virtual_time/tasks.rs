@@ -186,7 +186,8 @@ impl State {
     /// Returns what each task waits for.
     fn who_waits(&self) -> Vec<String> {
         let line = |task: &Task| {
-            let wait = task.waits_for.map_or_else(|| "can go on".to_string(), |key| format!("waits for {key:#x}"));
+            let wait =
+                task.waits_for.map_or_else(|| "looks again and again".to_string(), |key| format!("waits for {key:#x}"));
             format!("{} {wait}", task.name)
         };
         let time = format!("at {} ns, the last event was at {} ns", self.now, self.eventful);
