@@ -61,17 +61,28 @@ const FOLDERS: &[Folder] = &[
     ),
 ];
 
-/// What the engine asks of the place where it runs, a module each. Nothing else in `src` makes these calls, or keeps state of the
-/// process ([`STATE`]), so that another world can be put in their place.
+/// What the engine asks of the place where it runs. Nothing else in `src` makes these calls, or keeps state of the process
+/// ([`STATE`]), so that another world can be put in their place.
 const SEAMS: &[Seam] = &[
-    ("src/world/clock.rs", &["Instant::now", "SystemTime::now"]),
-    ("src/world/", &["std::thread"]),
-    ("src/world/jobs.rs", &["Builder::new().name", "thread::panicking", "available_parallelism"]),
     (
-        "src/world/waits.rs",
-        &["thread::yield_now", "thread::sleep", "thread::park", "thread::current", "spin_loop", "Condvar", "SYS_futex"],
+        "src/world.rs",
+        &[
+            "Instant::now",
+            "SystemTime::now",
+            "std::thread",
+            "Builder::new().name",
+            "thread::panicking",
+            "available_parallelism",
+            "thread::yield_now",
+            "thread::sleep",
+            "thread::park",
+            "thread::current",
+            "spin_loop",
+            "Condvar",
+            "SYS_futex",
+            "thread_local!",
+        ],
     ),
-    ("src/world/process.rs", &["thread_local!"]),
     (
         "src/engine/storage/calls.rs",
         &[
@@ -95,7 +106,7 @@ const SEAMS: &[Seam] = &[
     ),
 ];
 
-/// Macros of `src/world/process.rs` that declare state, and types of statics that are constants.
+/// Macros of `src/world.rs` that declare state, and types of statics that are constants.
 const STATE: (&[&str], &[&str]) = (&["per_process", "per_thread"], &["Kernel", "&[&Kernel]", "Extents"]);
 
 #[test]
