@@ -12,7 +12,7 @@ use crate::access::packed::Summary;
 use crate::access::{Extent, Packed, PackedCursor, Sink, Source};
 use crate::drivers::{Domains, Window};
 use crate::engine::lists::zero_copy::ZeroCopySends;
-use crate::engine::storage::copy::copy_to;
+use crate::access::memory::copy_to;
 use crate::engine::storage::window_queue::PieceOfWindow;
 use crate::fabric::pool::Block;
 use crate::topology::Rank;

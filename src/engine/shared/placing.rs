@@ -6,7 +6,7 @@ use super::arena::{Arena, PROGRESS};
 use super::window_writer::{DataKnown, WindowWriter};
 use crate::access::{Extent, Source, Walk};
 use crate::engine::policy::windows::CallWindows;
-use crate::engine::storage::copy::{copy, copy_atomically};
+use crate::access::memory::{copy, copy_atomically};
 use crate::engine::storage::present::mark_shared;
 use crate::error::Result;
 use crate::fabric::Endpoint;

@@ -13,7 +13,7 @@ use super::arena::{Arena, PROGRESS};
 use super::placing::DONE;
 use crate::access::{Sink, Walk};
 use crate::engine::policy::windows::CallWindows;
-use crate::engine::storage::copy::copy;
+use crate::access::memory::copy;
 use crate::engine::storage::{Storage, guarded, read_all};
 use crate::error::{Error, FileOperation, Result};
 use crate::fabric::Endpoint;

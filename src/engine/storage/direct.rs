@@ -3,7 +3,7 @@
 
 use crate::access::{Access, BufferLayout, Piece, Source, Walk};
 use crate::engine::policy::{PACKED_FOR_CALL, WHOLE_PIECE};
-use crate::engine::storage::copy::copy;
+use crate::access::memory::copy;
 use crate::engine::storage::scratch;
 use crate::engine::storage::window_queue::Outcome;
 use crate::engine::storage::{Storage, StorageFailure, guarded, without_size_signal, write_all};

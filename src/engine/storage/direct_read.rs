@@ -4,7 +4,7 @@ use std::cell::RefCell;
 
 use crate::access::{BufferLayout, Extents, Piece, Sink, Walk};
 use crate::engine::policy::{PACKED_FOR_CALL, WHOLE_PIECE};
-use crate::engine::storage::copy::copy;
+use crate::access::memory::copy;
 use crate::engine::storage::scratch;
 use crate::engine::storage::window_queue::Outcome;
 use crate::engine::storage::{Storage, StorageFailure, read_present};

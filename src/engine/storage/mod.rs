@@ -2,7 +2,6 @@
 
 pub(in crate::engine) mod behind;
 pub(in crate::engine) mod calls;
-pub(in crate::engine) mod copy;
 pub(in crate::engine) mod direct;
 pub(in crate::engine) mod direct_read;
 pub(in crate::engine) mod present;

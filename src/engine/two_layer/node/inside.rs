@@ -10,7 +10,7 @@ use crate::access::pairs::PairCursor;
 use crate::access::{Direction, Extent, PackedCursor, Sink, Source};
 use crate::drivers::Domains;
 use crate::engine::lists::flow::{Flow, Outflow, RoundQueue};
-use crate::engine::storage::copy::copy;
+use crate::access::memory::copy;
 use crate::error::{Error, Result};
 use crate::exchange::ReceiverIndex;
 use crate::exchange::two_layer::{MERGED, MERGED_SHARED, Share, aggregator_at};
