@@ -5,10 +5,8 @@
 //! |---|---|
 //! | [`extent`] | one (offset, length) |
 //! | [`extents`] | sequences of extents, as nodes: a base repeated along strided levels, in O(dimensions) memory |
-//! | `groups` | sequences built from others |
-//! | `shapes` | subarrays and block-cyclic distributions |
-//! | `shifted` | whether a sequence is another one shifted by some bytes |
-//! | `slice` | a part of a sequence, by arithmetic where it is regular |
+//! | `groups` | sequences built from others; subarrays and block-cyclic distributions |
+//! | `parts` | a part of a sequence, and its shift from another one, by arithmetic where it is regular |
 //! | [`packed`] | irregular sequences, encoded in memory as on the wire |
 //! | `plain` | irregular sequences from arrays, 8 bytes an extent |
 //! | [`pairs`] | the codec of `packed`: varints and back-references over pairs of integers |
@@ -22,10 +20,8 @@ mod groups;
 pub(crate) mod memory;
 pub mod packed;
 pub mod pairs;
+mod parts;
 mod plain;
-mod shapes;
-mod shifted;
-mod slice;
 pub mod sublists;
 pub mod view;
 pub mod walk;

@@ -1,10 +1,11 @@
-//! Cuts a part out of a sequence of extents.
+//! What the nodes of a sequence of extents show by arithmetic where it is regular, and a walk over its extents otherwise: a part
+//! of the sequence, and whether it equals another one shifted by some bytes. (Often a time step is the step before, shifted
+//! towards the end of the file.)
 
-use super::extent::Extent;
-use super::extents::Extents;
-use super::extents::{Base, Level, ListNode};
-use super::packed::Packer;
 use crate::error::Result;
+use super::extent::Extent;
+use super::extents::{Base, Extents, Level, ListNode};
+use super::packed::Packer;
 
 impl Extents {
     /// Returns the extents of the `len` bytes of data behind the first `skip` bytes of the sequence, or of fewer
@@ -90,11 +91,54 @@ fn push_part(all: &mut Extents, extent: Extent, levels: &[Level], skip: u64, len
     Ok(())
 }
 
+impl Extents {
+    /// Returns the number of bytes by which every extent of this sequence is shifted against `before` (negative:
+    /// towards the start of the file). `None` if the sequences differ in more than such a shift. O(encoded size) if
+    /// both were built in the same way, O(extents) otherwise.
+    pub fn shift_from(&self, before: &Self) -> Option<i64> {
+        let (now, then) = (&self.summary, &before.summary);
+        let by = now.start.wrapping_sub(then.start) as i64;
+        let is_alike = (now.count, now.bytes, now.ascending) == (then.count, then.bytes, then.ascending)
+            && now.end.wrapping_sub(then.end) as i64 == by;
+        if !is_alike {
+            return None;
+        }
+        if now.count == 0 {
+            return Some(0);
+        }
+        let is_made_alike = self.nodes.len() == before.nodes.len()
+            && self.nodes.iter().zip(&before.nodes).all(|(own, other)| is_shifted(own, other, by));
+        let is_shifted = is_made_alike
+            || self
+                .iter()
+                .zip(before.iter())
+                .all(|(own, other)| own.len == other.len && own.offset == other.offset.wrapping_add(by as u64));
+        is_shifted.then_some(by)
+    }
+}
+
+/// Returns true if node `own` is node `other` shifted by `by` bytes. May return false for equal extents that are
+/// stored in different ways.
+fn is_shifted(own: &ListNode, other: &ListNode, by: i64) -> bool {
+    own.levels == other.levels
+        && match (&own.base, &other.base) {
+            (Base::One(own), Base::One(other)) => {
+                own.len == other.len && own.offset == other.offset.wrapping_add(by as u64)
+            }
+            (Base::List(own, at), Base::List(other, from)) => at.wrapping_sub(*from) == by && own == other,
+            (Base::Plain(own, at), Base::Plain(other, from)) => at.wrapping_sub(*from) == by && own == other,
+            (Base::Group(own, at), Base::Group(other, from)) => at.wrapping_sub(*from) == by && own == other,
+            _ => false,
+        }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::access::extents::tests::check_summary;
     use proptest::prelude::*;
+
+    use crate::access::Extent;
+    use crate::access::extents::tests::check_summary;
+    use super::*;
 
     fn check_slice(all: &Extents, skip: u64, len: u64) {
         let bytes = |extents: &Extents| extents.iter().flat_map(|e| e.offset..e.end()).collect::<Vec<_>>();
@@ -128,5 +172,33 @@ mod tests {
             }
             check_slice(&all, skip, len);
         }
+    }
+
+    proptest! {
+        #[test]
+        fn a_shift_is_found(
+            list in prop::collection::vec((0u64..500, 1u64..9), 0..12), by in 0u64..300, listed: bool, other in 0usize..12,
+        ) {
+            let extents = |by: u64| list.iter().map(move |&(offset, len)| Extent { offset: offset + by, len });
+            let before = Extents::from_list(extents(0)).unwrap();
+            // Built from other offsets, or shifted as a whole.
+            let after = if listed { Extents::from_list(extents(by)).unwrap() } else { before.clone().shift(by).unwrap() };
+            let due = if list.is_empty() { 0 } else { by as i64 };
+            prop_assert_eq!(after.shift_from(&before), Some(due));
+            prop_assert_eq!(before.shift_from(&after), Some(-due));
+            if let Some(extent) = list.get(other) {
+                let mut changed = list.clone();
+                changed[other] = (extent.0 + 1, extent.1);
+                let changed = Extents::from_list(changed.iter().map(|&(offset, len)| Extent { offset, len })).unwrap();
+                prop_assert!(list.len() == 1 || changed.shift_from(&before).is_none());
+            }
+        }
+    }
+
+    #[test]
+    fn shifts_of_runs_are_found_without_walking_them() {
+        let run = Extents::strided(0, 8, 64, 1 << 40).unwrap();
+        assert_eq!(run.clone().shift(72).unwrap().shift_from(&run), Some(72));
+        assert_eq!(Extents::strided(0, 8, 72, 4).unwrap().shift_from(&Extents::strided(0, 8, 64, 4).unwrap()), None);
     }
 }
