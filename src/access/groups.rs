@@ -6,7 +6,7 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 
 use crate::error::{Error, Result};
-use super::extent::Extent;
+use super::Extent;
 use super::extents::{Base, Extents, ListNode, NodeGroup, check_end, out_of_range, repeated};
 use super::packed::{Packed, Summary};
 

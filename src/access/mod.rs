@@ -3,7 +3,7 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`extent`] | one (offset, length) |
+//! | [`Extent`] | one (offset, length) |
 //! | [`extents`] | sequences of extents, as nodes: a base repeated along strided levels, in O(dimensions) memory |
 //! | `groups` | sequences built from others; subarrays and block-cyclic distributions |
 //! | `parts` | a part of a sequence, and its shift from another one, by arithmetic where it is regular |
@@ -29,6 +29,6 @@ pub mod walk;
 pub use extents::Extents;
 pub use memory::{Access, Direction, Memory, Sink, Source};
 pub use packed::{Packed, PackedCursor, Packer};
-pub use tributary_base::extent::{self, Extent};
+pub use tributary_base::Extent;
 pub use view::FileView;
 pub use walk::{BufferLayout, Piece, Walk};

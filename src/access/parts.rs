@@ -3,7 +3,7 @@
 //! towards the end of the file.)
 
 use crate::error::Result;
-use super::extent::Extent;
+use super::Extent;
 use super::extents::{Base, Extents, Level, ListNode};
 use super::packed::Packer;
 

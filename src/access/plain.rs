@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use super::extent::Extent;
+use super::Extent;
 use super::extents::{Base, ListNode};
 use super::extents::{Extents, check_end};
 use super::packed::Summary;

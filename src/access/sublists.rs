@@ -4,7 +4,7 @@
 
 use std::cell::RefCell;
 
-use super::extent::Extent;
+use super::Extent;
 use super::extents::Extents;
 use super::extents::{Base, Level, ListNode, NodeGroup, Odometer};
 use super::packed::PackedIter;
