@@ -2,7 +2,7 @@
 //! messages.
 
 use rand::{RngExt, SeedableRng, rngs::SmallRng};
-use tributary::exchange::local::LocalAggregators;
+use tributary::exchange::two_layer::LocalAggregators;
 use tributary::exchange::two_layer::{Share, TwoLayer};
 use tributary::exchange::{Exchange, KERNELS, Kernel, RankList, ReceiverIndex, Transfer};
 use tributary::schedule::{Buffer, Schedule, SendMode, Span, Throttle, ThrottleMode};

@@ -11,7 +11,7 @@ use serde::Serialize;
 use tributary::collectives::{FIRST_FREE_TAG, agree, allreduce};
 use tributary::engine::FanIn;
 use tributary::error::Error;
-use tributary::exchange::local::LocalAggregators;
+use tributary::exchange::two_layer::LocalAggregators;
 use tributary::exchange::two_layer::{Share, TwoLayer};
 use tributary::exchange::{Kernel, RankList, ReceiverIndex, Route, Transfer as Sent};
 use tributary::hints::{Hints, KernelHint};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::matrix::{AmountMatrix, PeerAmount};
 use crate::sim::{self, ChainSide, Chains, WorkPart};
 use tributary::engine::Phase;
-use tributary::exchange::local::LocalAggregators;
+use tributary::exchange::two_layer::LocalAggregators;
 use tributary::exchange::two_layer::{Share, TwoLayer};
 use tributary::exchange::{Kernel, ReceiverIndex, Route, Transfer};
 use tributary::schedule::{Buffer, Builder, Schedule, Span, Throttle};

@@ -17,7 +17,7 @@ use crate::engine::two_layer::merge::Merged;
 use crate::engine::two_layer::node::{InMemory, agree_on_places};
 use crate::engine::two_layer::{ListsByAggregator, LocalPlan};
 use crate::error::{Error, Result};
-use crate::exchange::local::LocalAggregators;
+use crate::exchange::two_layer::LocalAggregators;
 use crate::exchange::two_layer::{Share, TwoLayer};
 use crate::exchange::{ReceiverIndex, Route, Transfer};
 use crate::fabric::shared::GroupMemory;

@@ -21,7 +21,7 @@ use crate::engine::two_layer::node;
 use crate::error::Result;
 use crate::exchange::Route;
 use crate::exchange::cost::Costs;
-use crate::exchange::local::LocalAggregators;
+use crate::exchange::two_layer::LocalAggregators;
 use crate::fabric::Endpoint;
 use crate::fabric::shared::host;
 use crate::hints::{Hints, KernelHint, Overlap, Switch};
