@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::pin::pin;
 use std::sync::Arc;
 
-use super::failure::FailureHandling;
+use super::waiting::FailureHandling;
 use super::shared::{CallBoard, Grouped, Hosts, HostsAre, Shared, Watch};
 use super::transport::{Completion, Message, Ticket, Transport};
 use super::waiting::{Pending, Waiting, pause};

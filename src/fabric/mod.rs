@@ -6,7 +6,6 @@
 
 mod buffers;
 pub mod execute;
-mod failure;
 pub mod mpi;
 pub mod pool;
 pub mod shared;
@@ -16,6 +15,5 @@ pub(crate) mod waiting;
 
 pub use buffers::Buffers;
 pub use execute::{Endpoint, InFlight, Memory, Traffic, on_a_sending_thread, send_nothing_here};
-pub use failure::{FailureHandling, Stop};
 pub use transport::{Completion, Idle, Message, Ticket, Transport};
-pub use waiting::{Pending, Quiet, Waiting};
+pub use waiting::{FailureHandling, Pending, Quiet, Stop, Waiting};

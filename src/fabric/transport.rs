@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::failure::Stop;
+use super::waiting::Stop;
 use crate::error::Result;
 use crate::schedule::SendMode;
 use crate::topology::Rank;
