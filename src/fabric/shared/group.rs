@@ -7,7 +7,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::layout::{LINE, Line, shareable};
+use super::memory::{LINE, Line, shareable};
 use super::memory::SharedMemory;
 use super::signal::{Signal, SignalState, Watch};
 use crate::error::{Error, Result};

@@ -4,7 +4,7 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use super::layout::shareable;
+use super::memory::shareable;
 use crate::world::waits;
 
 /// Number of polls before a rank with a core of its own sleeps: about a millisecond.
