@@ -9,9 +9,9 @@ use super::footprint::Footprint;
 use super::small::{self, OwnData, block_len, data_of_blocks};
 use crate::access::{Access, Direction, Extents, Source};
 use crate::engine::facts::Facts;
-use crate::engine::facts::agreed::Agreed;
-use crate::engine::facts::ranges::RankRanges;
-use crate::engine::facts::tiling::Tiling;
+use crate::engine::facts::Agreed;
+use crate::engine::facts::overlap::RankRanges;
+use crate::engine::facts::overlap::Tiling;
 use crate::engine::policy::SMALL_OF_ALL;
 use crate::engine::storage::{Storage, StorageFailure};
 use crate::topology::Rank;
@@ -172,7 +172,7 @@ mod tests {
 
     use super::*;
     use crate::access::{BufferLayout, Source};
-    use crate::engine::facts::reuse::AccessShift;
+    use crate::engine::facts::AccessShift;
 
     fn encoded(one: &Contribution<'_>, others: &[&[u8]]) -> Vec<u8> {
         let mut bytes = vec![0; 1 << 16];

@@ -8,7 +8,7 @@ use tributary_base::wire::frame::Encoder;
 
 use crate::access::Direction;
 use crate::collectives::team::{Combine, Team};
-use crate::engine::facts::agreed::Agreed;
+use crate::engine::facts::Agreed;
 use crate::engine::policy::learned::{FileTimes, Took};
 use crate::engine::policy::path::Path;
 use crate::engine::policy::rules::Decision;

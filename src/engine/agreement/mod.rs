@@ -22,7 +22,7 @@ use tributary_base::wire;
 
 use crate::access::Extents;
 use crate::collectives::allgather;
-use crate::engine::facts::ranges::RankRanges;
+use crate::engine::facts::overlap::RankRanges;
 use crate::error::Result;
 use crate::fabric::Endpoint;
 

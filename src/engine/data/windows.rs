@@ -4,7 +4,7 @@
 
 use crate::access::Extent;
 use crate::drivers::{Domains, Window};
-use crate::engine::facts::tiling::Tiling;
+use crate::engine::facts::overlap::Tiling;
 use crate::engine::lists::flow::{Advanced, Flow, Inflow, RoundQueue};
 use crate::engine::metadata::variable_exchange::slot;
 use crate::engine::plan::Plan;

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use crate::access::{BufferLayout, Extents};
 use crate::engine::facts::Amount;
-use crate::engine::facts::agreed::Agreed;
-use crate::engine::facts::reuse::{AccessShift, Reuse};
+use crate::engine::facts::Agreed;
+use crate::engine::facts::{AccessShift, Reuse};
 use crate::engine::plan::Plan;
 use crate::engine::policy::learned::Learned;
 use crate::engine::policy::{KEPT_REQUESTS, MOST_PLANS};

@@ -11,7 +11,7 @@ use super::rules::Rules;
 use super::{DENSE_PART, FAR_APART, FEW_BESIDE_WINDOWS, FEW_PIECES, LARGE_OF_FEW, LARGE_TO_READ, WORTH_OPENING};
 use crate::access::Direction;
 use crate::access::Extents;
-use crate::engine::facts::agreed::Agreed;
+use crate::engine::facts::Agreed;
 use crate::hints::Switch;
 
 /// Facts that a rank knows about another library that may write the file between collective calls.

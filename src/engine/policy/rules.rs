@@ -8,7 +8,7 @@ use super::windows::{CallWindows, WindowPlanner};
 use super::{FEW_BESIDE_WINDOWS, FEW_PIECES, LARGE_PIECE, MOSTLY_EMPTY};
 use crate::access::Direction;
 use crate::engine::facts::Amount;
-use crate::engine::facts::agreed::Agreed;
+use crate::engine::facts::Agreed;
 use crate::hints::{Hints, Overlap, Switch};
 
 /// The settings of a file that the rules use in every call.
@@ -156,8 +156,8 @@ mod tests {
     use super::super::early::tests::with;
     use super::*;
     use crate::access::Extents;
-    use crate::engine::facts::agreed::tests::agreed;
-    use crate::engine::facts::tiling::Tiling;
+    use crate::engine::facts::tests::agreed;
+    use crate::engine::facts::overlap::Tiling;
 
     const MANY: Amount =
         Amount { start: 0, end: 1 << 21, bytes: 1 << 20, requests: 1 << 14, most: 1 << 12, touched: 0 };

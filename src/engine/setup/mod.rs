@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use crate::access::Direction;
 use crate::drivers::{Identity, Layout, Mode, OpenStorage, driver};
 use crate::engine::capture::target::CaptureTarget;
-use crate::engine::facts::tiling::Tiling;
+use crate::engine::facts::overlap::Tiling;
 use crate::engine::policy::learned::{FileSystemKey, Learned};
 use crate::engine::policy::rules::Rules;
 use crate::engine::policy::windows::WindowPlanner;

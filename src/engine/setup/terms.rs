@@ -12,7 +12,7 @@ use crate::collectives::team::{Combine, Team};
 use crate::collectives::{agree, broadcast};
 use crate::drivers::{self, Identity, Layout, Mode, OpenStorage, Storage, driver_on};
 use crate::engine::capture::target::CaptureTarget;
-use crate::engine::facts::tiling::Tiling;
+use crate::engine::facts::overlap::Tiling;
 use crate::engine::policy::learned::{FileSystemKey, Learned};
 use crate::engine::storage::behind::limits::SeenLocks;
 use crate::engine::storage::calls;

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::arena::{Arena, PROGRESS};
 use crate::access::Extent;
-use crate::engine::facts::tiling::Tiling;
+use crate::engine::facts::overlap::Tiling;
 use crate::engine::policy::windows::CallWindows;
 use crate::engine::policy::{MOST_WRITERS, WINDOWS_FOR_CALL};
 use crate::engine::storage::present::{Present, unmark_shared};

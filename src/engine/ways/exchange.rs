@@ -7,7 +7,7 @@ use crate::access::{Access, BufferLayout, Direction, Extent, Extents, Memory, Si
 use crate::drivers::Storage;
 use crate::engine::data::reading::Reading;
 use crate::engine::data::writing::Writing;
-use crate::engine::facts::agreed::Agreed;
+use crate::engine::facts::Agreed;
 use crate::engine::handle::FileHandle;
 use crate::engine::lists::zero_copy::ZeroCopySends;
 use crate::engine::observers::Observers;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::access::{Access, BufferLayout, Extent, Extents, Memory, Sink, Source, Walk};
 use crate::collectives::team::Team;
 use crate::engine::agreement::finish::{CallOutcome, agree_on_outcome};
-use crate::engine::facts::agreed::Agreed;
+use crate::engine::facts::Agreed;
 use crate::engine::lists::flatten::{in_order, overlap};
 use crate::engine::policy::{FOOTPRINT_GAP, WANTED_PART};
 use crate::engine::record::report::CallTotals;
