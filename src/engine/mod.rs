@@ -54,7 +54,7 @@ mod ways;
 
 pub use crate::access::Direction;
 pub use crate::device::may_be as may_have_device_memory;
-pub use agreement::fault::calls_differ;
+pub use agreement::calls_differ;
 pub use agreement::internals as opening_messages;
 pub use agreement::predicted::PredictedPath;
 pub use capture::Capture;

@@ -3,7 +3,7 @@
 use tributary_base::wire;
 use tributary_base::wire::frame::{self, Encoder, LENGTH};
 
-use super::contribution::Contribution;
+use super::first::Contribution;
 use super::footprint::Footprint;
 use super::small::{SmallPiece, add_pieces};
 use crate::access::{Access, BufferLayout, Direction, Extent, Extents, Source};

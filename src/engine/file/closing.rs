@@ -8,7 +8,7 @@ use tributary_base::wire::{Wire, to_bytes};
 
 use crate::access::Extents;
 use crate::collectives::{agree, allreduce, broadcast, gather};
-use crate::engine::agreement::fault::with_others;
+use crate::engine::agreement::with_others;
 use crate::engine::facts::Amount;
 use crate::engine::facts::calls::CallKind;
 use crate::engine::file::File;
