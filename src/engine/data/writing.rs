@@ -8,7 +8,7 @@ use crate::access::{Direction, Source};
 use crate::engine::data::placing::{Placing, RoundMessage, RoundPlaced, RoundSends};
 use crate::engine::data::rounds::{DATA, Rounds};
 use crate::engine::data::windows::Opened;
-use crate::engine::lists::zero_copy::ZeroCopySends;
+use crate::engine::lists::flow::ZeroCopySends;
 use crate::engine::plan::Plan;
 use crate::engine::record::report::DataCounts;
 use crate::engine::storage::window_queue::WindowBuffer;

@@ -2,10 +2,8 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`flatten`] | an access cut into a list for each aggregator |
-//! | [`flow`] | cursors over the list of a rank for an aggregator, on both of them |
-//! | [`zero_copy`] | messages that lie in the caller's memory |
+//! | [`flatten`] | an access cut into a list for each aggregator; what a rank reads only once for several places |
+//! | [`flow`] | cursors over the list of a rank for an aggregator, on both of them; messages that lie in the caller's memory |
 
 pub(in crate::engine) mod flatten;
 pub(in crate::engine) mod flow;
-pub(in crate::engine) mod zero_copy;

@@ -10,7 +10,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::access::Direction;
 use crate::engine::policy::path::{Path, Reason};
 use crate::engine::record::timeline::TimedRound;
-use crate::engine::roles::auto_choice::AutoChoice;
+use crate::engine::roles::AutoChoice;
 use crate::engine::roles::choice::Layering;
 use crate::engine::storage::window_queue::Outcome;
 use crate::error::Error;
