@@ -10,7 +10,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use super::arena::{Arena, PROGRESS};
-use super::placing::DONE;
+use super::window_writer::DONE;
 use crate::access::{Sink, Walk};
 use crate::engine::policy::windows::CallWindows;
 use crate::access::memory::copy;
