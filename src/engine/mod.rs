@@ -63,7 +63,7 @@ pub use facts::calls::{CallForm, CallKind};
 pub use file::{File, Operation, ReadReport, Settings, binding};
 pub use metadata::Phase;
 pub use plan::planning;
-pub use policy::early::WritersBeside;
+pub use policy::rules::WritersBeside;
 pub use policy::learned::LearnedFacts;
 pub use policy::path::{Path, Reason};
 pub use record::report::{CallReport, FanIn, Limit, LimitedBy, Seconds, Why};

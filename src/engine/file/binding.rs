@@ -9,7 +9,7 @@ use crate::engine::facts::calls::CallForm;
 use crate::engine::file::File;
 use crate::engine::file::open::Opening;
 use crate::engine::file::operation::Operation;
-use crate::engine::policy::early::WritersBeside;
+use crate::engine::policy::rules::WritersBeside;
 use crate::engine::policy::learned::LearnedFacts;
 use crate::engine::record::report::CallReport;
 use crate::engine::setup::terms::FirstAgreement;

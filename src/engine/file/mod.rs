@@ -33,7 +33,7 @@ use crate::engine::facts::calls::{CallForm, CallKind};
 use crate::engine::handle::FileHandle;
 use crate::engine::observers::Observers;
 use crate::engine::plan::Plans;
-use crate::engine::policy::early::EarlyWrites;
+use crate::engine::policy::rules::EarlyWrites;
 use crate::engine::policy::learned::Learned;
 use crate::engine::record::report::{CallReport, FanIn};
 use crate::engine::setup::Setup;
