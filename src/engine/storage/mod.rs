@@ -3,9 +3,7 @@
 pub(in crate::engine) mod behind;
 pub(in crate::engine) mod calls;
 pub(in crate::engine) mod direct;
-pub(in crate::engine) mod direct_read;
 pub(in crate::engine) mod present;
-pub(in crate::engine) mod scratch;
 pub(in crate::engine) mod sieve;
 pub(in crate::engine) mod window_queue;
 pub(in crate::engine) mod worker;
@@ -204,7 +202,7 @@ pub fn read_alone(
     sink: Sink<'_>,
     (rank, path): (Rank, &Path),
 ) -> Result<u64, Error> {
-    let read = guarded(FileOperation::Read, None, || direct_read::read(storage, file, layout, sink, LARGE_OF_FEW));
+    let read = guarded(FileOperation::Read, None, || direct::read(storage, file, layout, sink, LARGE_OF_FEW));
     read.map(|outcome| outcome.bytes).map_err(|failure| failure.into_error(rank, path))
 }
 
