@@ -84,7 +84,7 @@ const SEAMS: &[Seam] = &[
         ],
     ),
     (
-        "src/engine/storage/calls.rs",
+        "src/engine/storage/mod.rs",
         &[
             ".write_at(",
             ".write_parts_at(",
