@@ -3,8 +3,7 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`windows`] | the windows of an aggregator |
-//! | [`rounds`] | the state of a rank over all rounds |
+//! | [`rounds`] | the state of a rank over all rounds, and the windows of an aggregator |
 //! | [`writing`], [`placing`] | the rounds of a write, and the memory of one round |
 //! | [`reading`], [`delivering`] | the rounds of a read, and the memory of one round |
 
@@ -12,7 +11,6 @@ pub(in crate::engine) mod delivering;
 pub(in crate::engine) mod placing;
 pub(in crate::engine) mod reading;
 pub(in crate::engine) mod rounds;
-pub(in crate::engine) mod windows;
 pub(in crate::engine) mod writing;
 
 #[cfg(test)]

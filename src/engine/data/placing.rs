@@ -9,7 +9,7 @@ use bytes::Bytes;
 use crate::access::Source;
 use crate::drivers::Window;
 use crate::engine::data::rounds::{Rounds, is_missing, no_memory_of};
-use crate::engine::data::windows::Windows;
+use crate::engine::data::rounds::Windows;
 use crate::engine::lists::flow::Outflow;
 use crate::engine::lists::flow::ZeroCopySends;
 use crate::engine::metadata::variable_exchange::slot_of;

@@ -10,7 +10,7 @@ use std::time::Duration;
 use crate::access::{Direction, Sink};
 use crate::engine::data::delivering::{Delivering, RoundDelivered, RoundReceives};
 use crate::engine::data::rounds::{DATA, Rounds};
-use crate::engine::data::windows::Opened;
+use crate::engine::data::rounds::Opened;
 use crate::engine::plan::Plan;
 use crate::engine::record::report::DataCounts;
 use crate::engine::storage::window_queue::WindowBuffer;

@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::access::{Direction, Source};
 use crate::engine::data::placing::{Placing, RoundMessage, RoundPlaced, RoundSends};
 use crate::engine::data::rounds::{DATA, Rounds};
-use crate::engine::data::windows::Opened;
+use crate::engine::data::rounds::Opened;
 use crate::engine::lists::flow::ZeroCopySends;
 use crate::engine::plan::Plan;
 use crate::engine::record::report::DataCounts;
