@@ -22,7 +22,7 @@ const FOLDERS: &[Folder] = &[
     (
         "drivers/src",
         "crate::",
-        "size_limit storage mounts direct system hints placement domains driver lov posix gpfs nfs lustre registry hostile",
+        "storage mounts direct system hints placement domains driver lov posix gpfs nfs lustre registry hostile",
         &[],
     ),
     (

@@ -21,8 +21,7 @@ use crate::engine::storage::window_queue::PieceOfWindow;
 use crate::error::{Error, FileOperation};
 use crate::topology::Rank;
 
-pub use crate::drivers::size_limit::{block_size_signal, without_size_signal};
-pub use crate::drivers::{FileControl, OpenStorage, Storage, SystemFiles};
+pub use crate::drivers::{FileControl, OpenStorage, Storage, SystemFiles, block_size_signal, without_size_signal};
 
 /// Maximum number of parts of one vectored write (`IOV_MAX` of Linux).
 const MOST_PARTS: usize = 1024;

@@ -12,7 +12,7 @@ use tributary_base::wire::frame::LENGTH;
 use super::combine::{MOST_RANKS, SLOT, Shared, head};
 use super::host::processors;
 use super::memory::SharedMemory;
-use crate::drivers::size_limit::size_limit;
+use crate::drivers::size_limit;
 use crate::error::Result;
 use crate::fabric::Endpoint;
 use crate::schedule::ReduceOp;

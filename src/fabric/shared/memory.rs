@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64};
 
 use memmap2::{MmapOptions, MmapRaw};
 
-use crate::drivers::size_limit::without_size_signal;
+use crate::drivers::without_size_signal;
 
 /// Number of the layout of all shared memory. Processes with different numbers share no memory, and open no file
 /// together. Raise it with each change of a struct or an offset in shared memory.
