@@ -6,11 +6,10 @@
 //! | [`Extent`] | one (offset, length) |
 //! | [`extents`] | sequences of extents, as nodes: a base repeated along strided levels, in O(dimensions) memory |
 //! | `groups` | sequences built from others; subarrays and block-cyclic distributions |
-//! | `parts` | a part of a sequence, and its shift from another one, by arithmetic where it is regular |
 //! | [`packed`] | irregular sequences, encoded in memory as on the wire |
 //! | `plain` | irregular sequences from arrays, 8 bytes an extent |
 //! | [`pairs`] | the codec of `packed`: varints and back-references over pairs of integers |
-//! | [`view`] | a file view: a tile of extents repeated from a displacement on |
+//! | [`view`] | a file view: a tile of extents repeated from a displacement on; slices of a sequence, and its shift from another one |
 //! | `memory` | the caller's memory, of which only pieces are accessed; the direction of a call; short copies |
 //! | [`sublists`] | a sequence as runs and slices of lists |
 //! | [`walk`] | the pieces of an access: contiguous in the file and in memory; by sublists and in steps |
@@ -20,7 +19,6 @@ mod groups;
 pub(crate) mod memory;
 pub mod packed;
 pub mod pairs;
-mod parts;
 mod plain;
 pub mod sublists;
 pub mod view;
