@@ -13,7 +13,7 @@ use crate::access::Packed;
 use crate::collectives::FIRST_FREE_TAG;
 use crate::drivers::Domains;
 use crate::engine::lists::flatten::ListsToSend;
-use crate::engine::two_layer::merge::Merged;
+use crate::engine::two_layer::Merged;
 use crate::engine::two_layer::node::{InMemory, agree_on_places};
 use crate::engine::two_layer::{ListsByAggregator, LocalPlan};
 use crate::error::{Error, Result};

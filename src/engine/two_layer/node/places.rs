@@ -15,7 +15,7 @@ use crate::drivers::Domains;
 use crate::engine::lists::flatten::ListsToSend;
 use crate::engine::lists::flow::Flow;
 use crate::engine::two_layer::LocalPlan;
-use crate::engine::two_layer::merge::{MergeStep, Merged};
+use crate::engine::two_layer::{MergeStep, Merged};
 use crate::error::{Error, Result};
 use crate::fabric::Endpoint;
 use crate::fabric::shared::GroupMemory;
