@@ -65,10 +65,8 @@ pub use domains::{Domains, Window};
 pub use driver::{Driver, Layout, Written};
 pub use hints::{DriverHints, Placement, USUAL_WINDOW};
 pub use registry::{DriverName, create, detect, detect_on, driver, driver_on, lay_out};
-pub use storage::{
-    FileControl, FileSystem, Identity, Mode, OpenStorage, SizeSignalBlocked, Storage, StripeRequest, block_size_signal,
-    size_limit, without_size_signal,
-};
+pub use storage::{FileControl, FileSystem, Identity, Mode, OpenStorage, Storage, StripeRequest};
+pub use storage::{SizeSignalBlocked, block_size_signal, size_limit, without_size_signal};
 pub use system::SystemFiles;
 pub use tributary_base::{Error, Extent, Node, Rank, Result, Topology, error, topology};
 

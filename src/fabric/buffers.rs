@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::execute::{Memory, check_whole};
-use super::transport::Message;
+use super::Message;
 use crate::error::Result;
 use crate::schedule::{Buffer, ReduceOp, Span};
 use crate::topology::Rank;

@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use super::waiting::FailureHandling;
 use super::shared::{CallBoard, Grouped, Hosts, HostsAre, Shared, Watch};
-use super::transport::{Completion, Message, Ticket, Transport};
+use super::{Completion, Message, Ticket, Transport};
 use super::waiting::{Pending, Waiting, pause};
 use crate::error::{Error, Result};
 use crate::schedule::{Action, Op, OpId, Progress, ReduceOp, Schedule, Span};

@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use super::waiting::Stop;
-use super::transport::{Completion, Idle, Message, Ticket, Transport};
+use super::{Completion, Idle, Message, Ticket, Transport};
 use crate::error::{Error, Result};
 use crate::schedule::SendMode;
 use crate::topology::Rank;

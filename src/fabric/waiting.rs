@@ -16,7 +16,7 @@ use crate::topology::Rank;
 use crate::world::jobs;
 use super::execute::on_a_sending_thread;
 use super::shared::Watch;
-use super::transport::Idle;
+use super::Idle;
 
 /// How one rank waits for its futures. Clones share one state, so that waiting does not borrow the endpoint.
 #[derive(Clone)]
