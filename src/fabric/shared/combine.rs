@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use super::board::NAME;
 use super::memory::{LINE, Line, shareable};
 use super::memory::SharedMemory;
-use super::signal::{Signal, SignalState};
+use super::memory::{Signal, SignalState};
 use crate::error::{Error, Result};
 use crate::fabric::Endpoint;
 use crate::topology::Rank;

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::memory::{LINE, Line, shareable};
 use super::memory::SharedMemory;
-use super::signal::{Signal, SignalState, Watch};
+use super::memory::{Signal, SignalState, Watch};
 use crate::error::{Error, Result};
 use crate::fabric::{Buffers, Endpoint};
 use crate::schedule::{Buffer, Builder, ReduceOp, SendMode, Span};

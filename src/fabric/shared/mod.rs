@@ -7,8 +7,7 @@
 //! | module | holds |
 //! |---|---|
 //! | [`host`] | the host of a process, and the cores that ranks share there |
-//! | [`memory`] | memory that one process makes and all map, which is gone with the last process; the types of control words in it |
-//! | [`signal`] | a word to wait on |
+//! | [`memory`] | memory that one process makes and all map, which is gone with the last process; the types of control words in it, and a word to wait on |
 //! | [`combine`] | agreements of the ranks of a host: slots and the decision |
 //! | [`board`] | the collective call that each rank of a host is in |
 //! | [`group`] | memory of a group of ranks on one node |
@@ -20,7 +19,6 @@ pub mod group;
 pub mod host;
 pub mod hosts;
 pub mod memory;
-pub mod signal;
 
 pub use board::{CallBoard, ShownCall, ShownState};
 pub use combine::{Combined, DECISION, MOST_RANKS, SLOT, Shared, Slots};
@@ -29,5 +27,4 @@ pub(super) use group::Grouped;
 pub use host::Cores;
 pub use hosts::{HostAddress, Hosts, HostsAre, MAX_CONTRIBUTION, MemoryOffer};
 pub(crate) use memory::shareable;
-pub use memory::{LINE, Line, MEMORY_LAYOUT, Shareable, SharedMemory};
-pub use signal::{Signal, SignalState, Watch};
+pub use memory::{LINE, Line, MEMORY_LAYOUT, Shareable, SharedMemory, Signal, SignalState, Watch};
