@@ -7,8 +7,7 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 
 use super::Extent;
-use super::extents::{Base, ListNode};
-use super::extents::{Extents, check_end};
+use super::extents::{Base, Extents, ListNode, check_end};
 use super::packed::Summary;
 use crate::error::{Error, Result};
 

@@ -8,10 +8,8 @@ use super::footprint::Footprint;
 use super::small::{SmallPiece, add_pieces};
 use crate::access::{Access, BufferLayout, Direction, Extent, Extents, Source};
 use crate::collectives::team::MAX_BODY;
-use crate::engine::facts::Facts;
-use crate::engine::facts::Agreed;
+use crate::engine::facts::{AccessShift, Agreed, Facts};
 use crate::engine::facts::calls::{CallKind, CallKinds};
-use crate::engine::facts::AccessShift;
 use crate::engine::facts::overlap::Tiling;
 use crate::topology::Rank;
 

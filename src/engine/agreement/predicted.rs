@@ -1,7 +1,6 @@
 //! Predicts the path of a planned write, by the rules that a real call follows.
 
-use super::first::Contribution;
-use super::first::{OwnVote, contribution, decided, takes_small};
+use super::first::{Contribution, OwnVote, contribution, decided, takes_small};
 use crate::access::{Direction, Extents};
 use crate::drivers::{Driver, Layout};
 use crate::engine::facts::calls::CallForm;

@@ -2,8 +2,7 @@
 
 use crate::access::Direction;
 use crate::drivers::{Domains, Driver, DriverHints, Layout, Written};
-use crate::engine::facts::Amount;
-use crate::engine::facts::Agreed;
+use crate::engine::facts::{Agreed, Amount};
 use crate::engine::policy::learned::{Learned, Paces, Took, in_two};
 use crate::engine::policy::windows::{ExchangeWindows, WindowPlanner};
 use crate::engine::policy::{MESSAGE_NANOS, WINDOWS_AHEAD};

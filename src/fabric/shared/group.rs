@@ -7,9 +7,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::memory::{LINE, Line, shareable};
-use super::memory::SharedMemory;
-use super::memory::{Signal, SignalState, Watch};
+use super::memory::{LINE, Line, SharedMemory, Signal, SignalState, Watch, shareable};
 use crate::error::{Error, Result};
 use crate::fabric::{Buffers, Endpoint};
 use crate::schedule::{Buffer, Builder, ReduceOp, SendMode, Span};
