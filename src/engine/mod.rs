@@ -66,7 +66,7 @@ pub use plan::planning;
 pub use policy::rules::WritersBeside;
 pub use policy::learned::LearnedFacts;
 pub use policy::path::{Path, Reason};
-pub use record::report::{CallReport, FanIn, Limit, LimitedBy, Seconds, Why};
+pub use record::{CallReport, FanIn, Limit, LimitedBy, Seconds, Why};
 pub use record::timeline::{self, RankTimeline};
 pub use roles::{AutoChoice, AutoKernel, Phases, Roles, choice};
 pub use setup::meet_hosts;

@@ -12,7 +12,7 @@ use crate::engine::facts::Agreed;
 use crate::engine::policy::learned::{FileTimes, Took};
 use crate::engine::policy::path::Path;
 use crate::engine::policy::rules::Decision;
-use crate::engine::record::report::{CallReport, CallTotals, Clock, Lap, Seconds};
+use crate::engine::record::{CallReport, CallTotals, Clock, Lap, Seconds};
 use crate::engine::setup::Setup;
 use crate::engine::shared::arena::TURN;
 use crate::engine::shared::window_writer::WindowWriter;

@@ -11,7 +11,7 @@ use crate::access::{Direction, Sink};
 use crate::engine::data::delivering::{Delivering, RoundDelivered, RoundReceives};
 use crate::engine::data::rounds::{DATA, Opened, Rounds};
 use crate::engine::plan::Plan;
-use crate::engine::record::report::DataCounts;
+use crate::engine::record::DataCounts;
 use crate::engine::storage::window_queue::{WindowBuffer, WindowQueue};
 use crate::engine::storage::worker::Task;
 use crate::engine::watchdog::{CallStage, StallWatchdog};

@@ -16,7 +16,7 @@ use crate::engine::metadata::Phase;
 use crate::engine::metadata::variable_exchange::slot;
 use crate::engine::plan::Plan;
 use crate::engine::policy::{LARGE_IN_WINDOW, LONG_MESSAGE, ROUNDS_AHEAD};
-use crate::engine::record::report::DataCounts;
+use crate::engine::record::DataCounts;
 use crate::engine::storage::present::Coverage;
 use crate::engine::two_layer::node::NodeMember;
 use crate::engine::watchdog::{CallStage, StallWatchdog};

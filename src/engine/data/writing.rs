@@ -9,7 +9,7 @@ use crate::engine::data::placing::{Placing, RoundMessage, RoundPlaced, RoundSend
 use crate::engine::data::rounds::{DATA, Opened, Rounds};
 use crate::engine::lists::flow::ZeroCopySends;
 use crate::engine::plan::Plan;
-use crate::engine::record::report::DataCounts;
+use crate::engine::record::DataCounts;
 use crate::engine::storage::window_queue::{WindowBuffer, WindowQueue};
 use crate::engine::storage::worker::Task;
 use crate::engine::watchdog::{CallStage, StallWatchdog};

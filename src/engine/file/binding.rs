@@ -18,7 +18,7 @@ use crate::engine::file::without_data::Opening;
 use crate::engine::file::transfer::Operation;
 use crate::engine::policy::learned::LearnedFacts;
 use crate::engine::policy::rules::WritersBeside;
-use crate::engine::record::report::CallReport;
+use crate::engine::record::CallReport;
 use crate::engine::setup::terms::FirstAgreement;
 use crate::engine::storage::SystemFiles;
 use crate::error::{Error, Result};

@@ -24,7 +24,7 @@ use crate::engine::file::transfer::NO_EXTENTS;
 use crate::engine::file::{File, FileState};
 use crate::engine::policy::path::Path;
 use crate::engine::policy::rules::Rules;
-use crate::engine::record::report::{CallReport, CallTotals};
+use crate::engine::record::{CallReport, CallTotals};
 use crate::engine::staging::copy_to_device;
 use crate::engine::storage::window_queue::Outcome;
 use crate::engine::watchdog::CallStage;

@@ -30,7 +30,7 @@ use crate::engine::observers::Observers;
 use crate::engine::plan::Plans;
 use crate::engine::policy::rules::EarlyWrites;
 use crate::engine::policy::learned::Learned;
-use crate::engine::record::report::{CallReport, FanIn};
+use crate::engine::record::{CallReport, FanIn};
 use crate::engine::setup::Setup;
 use crate::engine::storage::{OpenStorage, SystemFiles};
 use crate::engine::watchdog::StallWatchdog;

@@ -12,7 +12,7 @@ use crate::drivers::Mode;
 use crate::engine::file::File;
 use crate::engine::file::call::CallAccess;
 use crate::engine::plan;
-use crate::engine::record::report::CallReport;
+use crate::engine::record::CallReport;
 use crate::engine::staging::{copy_to_device, stage_read, stage_write};
 use crate::engine::storage::window_queue::Outcome;
 use crate::engine::ways::windows::sorted;

@@ -18,7 +18,7 @@ use crate::engine::facts::Amount;
 use crate::engine::facts::calls::CallKind;
 use crate::engine::file::capturing::CaptureWriter;
 use crate::engine::file::{File, stall_timeout_of};
-use crate::engine::record::report::FanIn;
+use crate::engine::record::FanIn;
 use crate::engine::setup::Setup;
 use crate::engine::setup::terms::FirstAgreement;
 use crate::engine::storage::OpenStorage;

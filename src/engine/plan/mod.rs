@@ -16,7 +16,7 @@ use crate::engine::lists::flatten::{ListsToSend, flatten};
 use crate::engine::metadata::{Announced, Phase, announce};
 use crate::engine::policy::learned::Learned;
 use crate::engine::policy::{KEPT_REQUESTS, MOST_PLANS, ROUNDS_AHEAD};
-use crate::engine::record::report::{Clock, Lap};
+use crate::engine::record::{Clock, Lap};
 use crate::engine::roles::{AutoChoice, Phases};
 use crate::engine::roles::choice::Layering;
 use crate::engine::setup::Setup;

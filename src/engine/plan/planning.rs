@@ -14,7 +14,7 @@ use crate::engine::lists::flow::Flow;
 pub use crate::engine::metadata::list_messages;
 pub use crate::engine::plan::{HISTOGRAM, count_bytes};
 use crate::engine::policy::learned::Learned;
-use crate::engine::record::report::FanIn;
+use crate::engine::record::FanIn;
 use crate::engine::setup::exchange::{Division, ExchangePlanner};
 use crate::error::Error;
 use crate::exchange::cost::Costs;

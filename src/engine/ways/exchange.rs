@@ -14,7 +14,7 @@ use crate::engine::observers::Observers;
 use crate::engine::plan::{Cached, Plan, Plans};
 use crate::engine::lists::flatten::{DuplicateRead, duplicate_reads};
 use crate::engine::policy::learned::Learned;
-use crate::engine::record::report::{CallTotals, Lap};
+use crate::engine::record::{CallTotals, Lap};
 use crate::engine::setup::Setup;
 use crate::engine::storage::window_queue::WindowQueue;
 use crate::engine::watchdog::CallStage;

@@ -9,7 +9,7 @@ use crate::engine::agreement::finish::{CallOutcome, agree_on_outcome};
 use crate::engine::facts::Agreed;
 use crate::engine::lists::flatten::{in_order, overlap};
 use crate::engine::policy::{FOOTPRINT_GAP, WANTED_PART};
-use crate::engine::record::report::{CallTotals, Clock};
+use crate::engine::record::{CallTotals, Clock};
 use crate::engine::setup::Setup;
 use crate::engine::shared::window_reader::WindowReader;
 use crate::engine::shared::window_writer::{self, DataKnown, WindowWriter};
