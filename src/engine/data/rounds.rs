@@ -11,7 +11,7 @@ use crate::access::{Direction, Extent};
 use crate::collectives::FIRST_FREE_TAG;
 use crate::drivers::{Domains, Window};
 use crate::engine::facts::overlap::Tiling;
-use crate::engine::lists::flow::{Advanced, Flow, Inflow, Outflow, RoundQueue};
+use crate::engine::lists::{Advanced, Flow, Inflow, Outflow, RoundQueue};
 use crate::engine::metadata::Phase;
 use crate::engine::metadata::variable_exchange::slot;
 use crate::engine::plan::Plan;

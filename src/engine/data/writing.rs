@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::access::{Direction, Source};
 use crate::engine::data::placing::{Placing, RoundMessage, RoundPlaced, RoundSends};
 use crate::engine::data::rounds::{DATA, Opened, Rounds};
-use crate::engine::lists::flow::ZeroCopySends;
+use crate::engine::lists::ZeroCopySends;
 use crate::engine::plan::Plan;
 use crate::engine::record::DataCounts;
 use crate::engine::storage::window_queue::{WindowBuffer, WindowQueue};

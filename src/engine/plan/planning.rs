@@ -10,7 +10,7 @@ use crate::access::Extents;
 use crate::drivers::{Domains, Driver, Layout};
 use crate::engine::facts::Amount;
 use crate::engine::lists::flatten::flatten_file;
-use crate::engine::lists::flow::Flow;
+use crate::engine::lists::Flow;
 pub use crate::engine::metadata::list_messages;
 pub use crate::engine::plan::{HISTOGRAM, count_bytes};
 use crate::engine::policy::learned::Learned;

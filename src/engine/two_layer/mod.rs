@@ -16,7 +16,7 @@ use crate::access::pairs::{PairCursor, PairEncoder};
 use crate::access::{Extent, Packed};
 use crate::drivers::Domains;
 use crate::engine::lists::flatten::CoalescingPacker;
-use crate::engine::lists::flow::Flow;
+use crate::engine::lists::Flow;
 use crate::topology::Rank;
 
 /// Lists by aggregator, ascending.

@@ -9,7 +9,7 @@ use crate::engine::data::reading::Reading;
 use crate::engine::data::writing::Writing;
 use crate::engine::facts::Agreed;
 use crate::engine::handle::FileHandle;
-use crate::engine::lists::flow::ZeroCopySends;
+use crate::engine::lists::ZeroCopySends;
 use crate::engine::observers::Observers;
 use crate::engine::plan::{Cached, Plan, Plans};
 use crate::engine::lists::flatten::{DuplicateRead, duplicate_reads};

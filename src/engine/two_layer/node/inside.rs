@@ -9,7 +9,7 @@ use super::ring::{MessagePlace, Ring, RingEntry, bytes_at};
 use crate::access::pairs::PairCursor;
 use crate::access::{Direction, Extent, PackedCursor, Sink, Source};
 use crate::drivers::Domains;
-use crate::engine::lists::flow::{Flow, Outflow, RoundQueue};
+use crate::engine::lists::{Flow, Outflow, RoundQueue};
 use crate::access::memory::copy;
 use crate::error::{Error, Result};
 use crate::exchange::ReceiverIndex;

@@ -13,7 +13,7 @@ use crate::access::pairs::PairEncoder;
 use crate::access::{Extent, Packed, Packer};
 use crate::drivers::Domains;
 use crate::engine::lists::flatten::ListsToSend;
-use crate::engine::lists::flow::Flow;
+use crate::engine::lists::Flow;
 use crate::engine::two_layer::{LocalPlan, MergeStep, Merged};
 use crate::error::{Error, Result};
 use crate::fabric::Endpoint;
