@@ -28,8 +28,8 @@ const FOLDERS: &[Folder] = &[
     (
         "src/engine",
         "crate::engine::",
-        "policy storage watchdog facts lists two_layer metadata roles record capture shared setup plan data \
-            staging handle observers agreement ways file",
+        "policy storage watchdog facts lists two_layer metadata roles record capture shared setup plan staging handle \
+            observers data agreement through_windows file",
         &[(
             "policy",
             "facts",

@@ -5,7 +5,7 @@
 //! |---|---|---|
 //! | facts | a rank's arguments: which call it is in, its extents, its error, the bytes it has already moved | `facts`, `policy/early.rs` |
 //! | first agreement | the facts of all ranks, merged; one rank decides how the bytes go, and why | `agreement/first.rs`, `policy/rules.rs` |
-//! | rounds | the bytes move: directly, through windows, or in messages by a plan | `ways`; below it `plan`, `data`, `shared`, `storage` |
+//! | rounds | the bytes move: directly, through windows, or in messages by a plan | `through_windows`, `data`; below them `plan`, `shared`, `storage` |
 //! | outcome | errors, counts and times, on which all ranks agree | `agreement/finish.rs` |
 //!
 //! The public calls on a file are in [`file`](super).
@@ -28,8 +28,8 @@ use crate::engine::record::{CallReport, CallTotals};
 use crate::engine::staging::copy_to_device;
 use crate::engine::storage::window_queue::Outcome;
 use crate::engine::watchdog::CallStage;
-use crate::engine::ways::exchange::Exchange;
-use crate::engine::ways::windows::{ThroughWindows, sorted};
+use crate::engine::data::Exchange;
+use crate::engine::through_windows::{ThroughWindows, sorted};
 use crate::error::{Error, Result};
 use crate::hints::Switch;
 

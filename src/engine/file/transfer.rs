@@ -15,7 +15,7 @@ use crate::engine::plan;
 use crate::engine::record::CallReport;
 use crate::engine::staging::{copy_to_device, stage_read, stage_write};
 use crate::engine::storage::window_queue::Outcome;
-use crate::engine::ways::windows::sorted;
+use crate::engine::through_windows::sorted;
 use crate::error::{Error, FileOperation, Result};
 use crate::fabric::Waiting;
 
