@@ -3,7 +3,7 @@
 //!
 //! | step | what it is | where |
 //! |---|---|---|
-//! | facts | a rank's arguments: which call it is in, its extents, its error, the bytes it has already moved | `facts`, `policy/early.rs` |
+//! | facts | a rank's arguments: which call it is in, its extents, its error, the bytes it has already moved | `facts`, `policy/rules.rs` |
 //! | first agreement | the facts of all ranks, merged; one rank decides how the bytes go, and why | `agreement/first.rs`, `policy/rules.rs` |
 //! | rounds | the bytes move: directly, through windows, or in messages by a plan | `through_windows`, `data`; below them `plan`, `shared`, `storage` |
 //! | outcome | errors, counts and times, on which all ranks agree | `agreement/finish.rs` |
