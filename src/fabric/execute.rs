@@ -104,9 +104,10 @@ pub async fn on_a_sending_thread() {
 pub struct Endpoint {
     transport: Box<dyn Transport>,
     waiting: Waiting,
-    grouped: Option<Grouped>,
+    /// Groups of ranks that share memory.
+    pub(super) grouped: Option<Grouped>,
     /// Hosts in use, and whether they are real.
-    hosts: Option<(HostsAre, Arc<Hosts>)>,
+    pub(super) hosts: Option<(HostsAre, Arc<Hosts>)>,
     /// Label of each rank's real host, once all are known.
     labels: Option<Arc<[usize]>>,
     /// Nodes of the ranks, once they are known.
@@ -158,14 +159,6 @@ impl Endpoint {
         self.hosts().filter(|hosts| hosts.leaders().len() == 1)?.here().cloned()
     }
 
-    pub(super) fn grouped(&self) -> Option<&Grouped> {
-        self.grouped.as_ref()
-    }
-
-    pub(super) fn set_grouped(&mut self, grouped: Grouped) {
-        self.grouped = Some(grouped);
-    }
-
     /// Returns the hosts of the ranks, once they are found.
     pub fn hosts(&self) -> Option<&Arc<Hosts>> {
         self.hosts.as_ref().map(|(_, hosts)| hosts)
@@ -185,10 +178,6 @@ impl Endpoint {
     pub fn share_nothing(&mut self, labels: Arc<[usize]>) {
         self.board.set(None);
         (self.hosts, self.labels) = (None, Some(labels));
-    }
-
-    pub(super) fn found_hosts(&self) -> Option<&(HostsAre, Arc<Hosts>)> {
-        self.hosts.as_ref()
     }
 
     pub(super) fn set_hosts(&mut self, are: HostsAre, hosts: Arc<Hosts>, labels: Arc<[usize]>) {

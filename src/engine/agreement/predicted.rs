@@ -39,7 +39,7 @@ impl PredictedPath {
     pub fn new(topology: Topology, layout: Layout, driver: Box<dyn Driver>, hints: Hints) -> Result<Self> {
         hints.check(topology.ranks())?;
         let exchange = ExchangePlanner::new(0, &topology, layout, driver, &hints, Costs::CLUSTER)?;
-        let (nodes, windows) = (topology.nodes(), exchange.windows_in_memory());
+        let (nodes, windows) = (topology.nodes(), exchange.windows);
         let (shares_memory, in_nodes) = shares_memory_on_nodes(&hints, topology.ranks(), nodes);
         let by_host = in_nodes && may_be_by_host(nodes, &hints, windows.lock_unit);
         let votes = VoteTerms::new(Tiling::from_key(0), by_host, &hints, &exchange, &layout);

@@ -35,7 +35,8 @@ pub struct ExchangePlanner {
     tiny: Roles,
     driver_hints: DriverHints,
     layout: Layout,
-    windows: WindowPlanner,
+    /// Planner of windows in shared memory, which get as much memory as those of an aggregator.
+    pub windows: WindowPlanner,
     ranks: usize,
     nodes: usize,
     /// Maximum number of bytes of a tiny call.
@@ -91,11 +92,6 @@ impl ExchangePlanner {
             is_fixed: hints.aggregators_fixed,
             is_timed: hints.write_behind == Some(0),
         })
-    }
-
-    /// Returns the planner of windows in shared memory, which get as much memory as those of an aggregator.
-    pub fn windows_in_memory(&self) -> WindowPlanner {
-        self.windows
     }
 
     /// Returns the aggregators of a call with `bytes` bytes over all ranks.

@@ -86,7 +86,7 @@ impl VoteTerms {
     pub fn new(tiling: Tiling, by_host: bool, hints: &Hints, exchange: &ExchangePlanner, layout: &Layout) -> Self {
         let host_unit = match hints.host_domains {
             // Two hosts must not access the same block of the file system.
-            Switch::Enable => layout.unit.max(exchange.windows_in_memory().lock_unit),
+            Switch::Enable => layout.unit.max(exchange.windows.lock_unit),
             Switch::Automatic | Switch::Disable => 1,
         };
         let is_first = exchange.roles.aggregators.first() == Some(&0);
@@ -172,7 +172,7 @@ impl Setup {
         let costs = costs.unwrap_or(Costs::CLUSTER).crowded(topology.ranks(), cores);
         // The result is the same on all ranks, even an error: it depends only on agreed values.
         let exchange = ExchangePlanner::new(endpoint.rank(), &topology, layout, driver, &hints, costs)?;
-        let windows = exchange.windows_in_memory();
+        let windows = exchange.windows;
         let votes = VoteTerms::new(Tiling::from_key(key), by_host, &hints, &exchange, &layout);
         Ok(Some(Self {
             path,

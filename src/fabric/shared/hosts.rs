@@ -283,7 +283,7 @@ impl Endpoint {
     /// # Errors
     /// Errors of the message transport.
     pub async fn find_hosts(&mut self, hosts: HostsAre, sizes: (usize, usize)) -> Result<Arc<Hosts>> {
-        if let Some(found) = self.found_hosts().filter(|(made, _)| *made == hosts) {
+        if let Some(found) = self.hosts.as_ref().filter(|(made, _)| *made == hosts) {
             return Ok(found.1.clone());
         }
         let offer = self.offer(true, sizes);
