@@ -37,7 +37,8 @@ pub use constants::{Constants, MPI_Status, PredefinedHandles, Statuses, constant
 pub use find::{Abi, Mpi, NotLoaded, Refusal, Width, find, function, load};
 pub use functions::*;
 pub use handle::{
-    HandleArray, MPI_Comm, MPI_Datatype, MPI_Errhandler, MPI_File, MPI_Info, MPI_Op, MPI_Request, communicator_of_fortran,
+    HandleArray, MPI_Comm, MPI_Datatype, MPI_Errhandler, MPI_File, MPI_Info, MPI_Op, MPI_Request,
+    communicator_of_fortran,
 };
 pub use library::{LinkedFunction, link, path_of};
 

@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use crate::error::{Error, Result};
 use super::Extent;
 use super::extents::{Base, Extents, ListNode, NodeGroup, check_end, out_of_range, repeated};
 use super::packed::{Packed, Summary};
+use crate::error::{Error, Result};
 
 /// Maximum number of extents of a sequence that is packed, not made a group: a list is faster to walk.
 const PACKED_LIMIT: u64 = 256;
@@ -219,8 +219,8 @@ impl Extents {
 mod tests {
     use proptest::prelude::*;
 
-    use crate::access::extents::tests::{check_summary, list};
     use super::*;
+    use crate::access::extents::tests::{check_summary, list};
 
     fn bytes(extents: &Extents) -> Vec<u64> {
         extents.iter().flat_map(|extent| extent.offset..extent.end()).collect()

@@ -4,10 +4,10 @@
 //! Where a sequence is regular, its nodes give a slice by arithmetic. So they show, too, whether the sequence equals another one
 //! shifted by some bytes. (Often a time step is the step before, shifted towards the end of the file.)
 
-use crate::error::{Error, Result};
 use super::Extent;
 use super::extents::{Base, Extents, Level, ListNode};
 use super::packed::Packer;
+use crate::error::{Error, Result};
 
 /// A file view: a tile of extents (MPI's filetype), repeated without end from a displacement on. Byte n of the view
 /// is byte n of the tiles' data.
@@ -223,9 +223,9 @@ fn is_shifted(own: &ListNode, other: &ListNode, by: i64) -> bool {
 mod tests {
     use proptest::prelude::*;
 
+    use super::*;
     use crate::access::Extent;
     use crate::access::extents::tests::check_summary;
-    use super::*;
 
     #[test]
     fn a_view_is_its_bytes() {

@@ -236,7 +236,9 @@ pub async fn allgather(endpoint: &mut Endpoint, own: &[u8]) -> Result<Vec<u8>> {
     }
     let mut buffers = Buffers::exact();
     buffers.set(Buffer::Send, own.to_vec());
-    endpoint.run(allgather_schedule(endpoint.rank(), endpoint.ranks(), own.len() as u64), &mut buffers, ALLGATHER).await?;
+    endpoint
+        .run(allgather_schedule(endpoint.rank(), endpoint.ranks(), own.len() as u64), &mut buffers, ALLGATHER)
+        .await?;
     Ok(buffers.get(Buffer::Receive).to_vec())
 }
 
@@ -281,8 +283,8 @@ fn allgather_schedule(rank: Rank, ranks: usize, len: u64) -> Schedule {
 mod tests {
     use std::pin::pin;
 
-    use crate::fabric::threads;
     use super::*;
+    use crate::fabric::threads;
 
     const WORLDS: [usize; 8] = [1, 2, 3, 5, 8, 13, 16, 33];
 

@@ -11,10 +11,10 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use super::{Exchange, Kernel, ReceiverIndex};
 use crate::error::{Error, Result};
 use crate::schedule::SendMode;
 use crate::topology::{Node, Rank, Topology};
-use super::{Exchange, Kernel, ReceiverIndex};
 
 /// The balanced kernel: Algorithm 2 of the main paper with the throttle of section IV.B.
 pub static BALANCED: Kernel = Kernel {
@@ -131,9 +131,9 @@ fn in_turn(topology: &Topology) -> Vec<Rank> {
 mod tests {
     use proptest::prelude::*;
 
+    use super::*;
     use crate::exchange::Transfer;
     use crate::schedule::{Action, Buffer, Span, Throttle};
-    use super::*;
 
     #[test]
     fn groups_partition_the_rank_list_in_all_index_cases() {

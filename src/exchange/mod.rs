@@ -31,7 +31,6 @@ pub use ascending::{ASCENDING_ISEND, ASCENDING_ISSEND};
 pub use balanced::{BALANCED, RankList};
 pub use pairwise::PAIRWISE;
 
-
 /// The registry: all kernels, in the order of the documentation.
 pub static KERNELS: &[&Kernel] = &[
     &ascending::ASCENDING_ISEND,

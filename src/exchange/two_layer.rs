@@ -10,9 +10,9 @@
 //! most |R|. Time in the one-port model: (m - 1) t_s + (bytes of the members) t_w inside the node, then the time of the outer
 //! kernel with the number of local aggregators in place of p.
 
+use super::{Exchange, Kernel, RankList, ReceiverIndex, Transfer};
 use crate::schedule::{Buffer, Builder, Schedule, SendMode, Span, Throttle};
 use crate::topology::{Rank, Topology};
-use super::{Exchange, Kernel, RankList, ReceiverIndex, Transfer};
 
 /// The name of the two-layer exchange where a hint or an option takes a kernel.
 pub const NAME: &str = "two_layer";

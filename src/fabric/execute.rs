@@ -11,8 +11,8 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::pin::pin;
 use std::sync::Arc;
 
-use super::waiting::{FailureHandling, Pending, Waiting, pause};
 use super::shared::{CallBoard, Grouped, Hosts, HostsAre, Shared, Watch};
+use super::waiting::{FailureHandling, Pending, Waiting, pause};
 use super::{Completion, Message, Ticket, Transport};
 use crate::error::{Error, Result};
 use crate::schedule::{Action, Op, OpId, Progress, ReduceOp, Schedule, Span};

@@ -11,12 +11,12 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, Waker};
 
+use super::Idle;
+use super::execute::on_a_sending_thread;
+use super::shared::Watch;
 use crate::error::{Error, Result};
 use crate::topology::Rank;
 use crate::world::jobs;
-use super::execute::on_a_sending_thread;
-use super::shared::Watch;
-use super::Idle;
 
 /// How one rank waits for its futures. Clones share one state, so that waiting does not borrow the endpoint.
 #[derive(Clone)]

@@ -128,15 +128,15 @@ pub struct Op {
     /// Sliding limit that the operation counts towards: an index into [`Schedule::sliding_limits`].
     pub sliding_limit: Option<u16>,
     /// Begin and end of this operation's dependencies in `Schedule::after`.
-     after: (u32, u32),
+    after: (u32, u32),
 }
 
 /// One rank's operations, complete and immutable. Each operation follows its dependencies in the list.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Schedule {
-     ops: Vec<Op>,
-     after: Vec<OpId>,
-     sliding_limits: Vec<u32>,
+    ops: Vec<Op>,
+    after: Vec<OpId>,
+    sliding_limits: Vec<u32>,
 }
 
 impl Schedule {

@@ -13,6 +13,8 @@ use smallvec::SmallVec;
 use tributary_base::wire::frame::Encoder;
 use tributary_base::wire::{self, Output, Wire};
 
+use super::footprint::{Footprint, Runs};
+use super::small::{self, OwnData, block_len, data_of_blocks};
 use crate::access::{Access, Direction, Extent, Extents, Source};
 use crate::collectives::team::{Combine, Team};
 use crate::engine::facts::calls::{CallFault, CallForm, CallKinds};
@@ -29,8 +31,6 @@ use crate::engine::storage::{Storage, StorageFailure, end};
 use crate::error::{Error, FileOperation, Result};
 use crate::fabric::Endpoint;
 use crate::topology::Rank;
-use super::footprint::{Footprint, Runs};
-use super::small::{self, OwnData, block_len, data_of_blocks};
 
 /// The contribution of one rank, or of several merged ranks, to the first agreement of a call.
 #[derive(Clone)]

@@ -8,9 +8,9 @@ use super::footprint::Footprint;
 use super::small::{SmallPiece, add_pieces};
 use crate::access::{Access, BufferLayout, Direction, Extent, Extents, Source};
 use crate::collectives::team::MAX_BODY;
-use crate::engine::facts::{AccessShift, Agreed, Facts};
 use crate::engine::facts::calls::{CallKind, CallKinds};
 use crate::engine::facts::overlap::Tiling;
+use crate::engine::facts::{AccessShift, Agreed, Facts};
 use crate::topology::Rank;
 
 /// Returns what `encode` encodes: at most a few times `given` bytes, from which it was decoded.

@@ -3,8 +3,8 @@
 use super::first::{Contribution, OwnVote, contribution, decided, takes_small};
 use crate::access::{Direction, Extents};
 use crate::drivers::{Driver, Layout};
-use crate::engine::facts::calls::CallForm;
 use crate::engine::facts::AccessShift;
+use crate::engine::facts::calls::CallForm;
 use crate::engine::facts::overlap::Tiling;
 use crate::engine::policy::path::{Path, Reason};
 use crate::engine::policy::rules::{Decision, Rules};

@@ -277,9 +277,9 @@ impl Windows {
 mod tests {
     use proptest::prelude::*;
 
+    use super::*;
     use crate::access::Packed;
     use crate::engine::storage::present::Present;
-    use super::*;
 
     fn windows(sources: &[Vec<Extent>], domains: &Domains, may_tile: bool) -> Windows {
         let packed = |pieces: &Vec<Extent>| pieces.iter().copied().collect::<Packed>();

@@ -220,10 +220,10 @@ impl File {
 
 #[cfg(test)]
 mod tests {
+    use super::*;
     use crate::engine::file::binding;
     use crate::fabric::threads;
     use crate::schedule::ReduceOp::{Max, Sum};
-    use super::*;
 
     /// Ranks whose first agreement forbids the open make no file, know the agreed words, and get their endpoint back;
     /// ranks that open the file after that work too. On one host, on several pretended hosts, and without shared

@@ -231,9 +231,9 @@ impl DuplicateRead {
 mod tests {
     use proptest::prelude::*;
 
+    use super::*;
     use crate::access::walk::pieces;
     use crate::drivers::Domains;
-    use super::*;
 
     /// Returns (offset in the file, offset in memory, aggregator) of every byte of all streams.
     fn bytes(all: &[ListsToSend]) -> Vec<(u64, u64, usize)> {

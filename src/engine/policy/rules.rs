@@ -11,12 +11,15 @@
 
 use tributary_base::wire;
 
+use super::path::{Path, Reason};
+use super::windows::{CallWindows, WindowPlanner};
+use super::{
+    DENSE_PART, FAR_APART, FEW_BESIDE_WINDOWS, FEW_PIECES, LARGE_OF_FEW, LARGE_PIECE, LARGE_TO_READ, MOSTLY_EMPTY,
+    WORTH_OPENING,
+};
 use crate::access::{Direction, Extents};
 use crate::engine::facts::{Agreed, Amount};
 use crate::hints::{Hints, Overlap, Switch};
-use super::path::{Path, Reason};
-use super::windows::{CallWindows, WindowPlanner};
-use super::{DENSE_PART, FAR_APART, FEW_BESIDE_WINDOWS, FEW_PIECES, LARGE_OF_FEW, LARGE_PIECE, LARGE_TO_READ, MOSTLY_EMPTY, WORTH_OPENING};
 
 /// The settings of a file that the rules use in every call.
 #[derive(Debug, Clone, Copy)]

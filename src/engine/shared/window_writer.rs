@@ -8,6 +8,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use super::arena::{Arena, PROGRESS};
 use crate::access::memory::{copy, copy_atomically};
 use crate::access::{Extent, Source, Walk};
 use crate::engine::facts::overlap::Tiling;
@@ -21,7 +22,6 @@ use crate::error::{Error, FileOperation, Result};
 use crate::fabric::Endpoint;
 use crate::topology::Rank;
 use crate::world::waits;
-use super::arena::{Arena, PROGRESS};
 
 /// Number of a window behind all windows: the position of a rank that has finished.
 pub const DONE: u64 = u64::MAX;

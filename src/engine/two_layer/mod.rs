@@ -15,8 +15,8 @@ use bytes::Bytes;
 use crate::access::pairs::{PairCursor, PairEncoder};
 use crate::access::{Extent, Packed};
 use crate::drivers::Domains;
-use crate::engine::lists::flatten::CoalescingPacker;
 use crate::engine::lists::Flow;
+use crate::engine::lists::flatten::CoalescingPacker;
 use crate::topology::Rank;
 
 /// Lists by aggregator, ascending.

@@ -9,11 +9,11 @@ use std::sync::OnceLock;
 use tributary_base::fingerprint;
 use tributary_base::wire::{Output, Wire};
 
+use super::memory::MEMORY_LAYOUT;
 use crate::schedule::ReduceOp::{self, Max, Min};
 use crate::topology::Topology;
 use crate::world::jobs;
 use crate::world::process::per_process;
-use super::memory::MEMORY_LAYOUT;
 
 /// Returns a label of this process's host: equal for processes that can share memory, never 0.
 pub fn label() -> u64 {

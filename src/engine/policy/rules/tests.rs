@@ -4,8 +4,7 @@ use super::*;
 use crate::engine::facts::overlap::Tiling;
 use crate::engine::facts::tests::agreed;
 
-const MANY: Amount =
-    Amount { start: 0, end: 1 << 21, bytes: 1 << 20, requests: 1 << 14, most: 1 << 12, touched: 0 };
+const MANY: Amount = Amount { start: 0, end: 1 << 21, bytes: 1 << 20, requests: 1 << 14, most: 1 << 12, touched: 0 };
 const CALL: Agreed = Agreed {
     failed: None,
     all: MANY,
@@ -103,8 +102,7 @@ fn paths_by_messages() {
 /// before they write directly.
 #[test]
 fn writes_look_whether_ranges_overlap() {
-    let unknown =
-        |requests, transferred| Agreed { disjoint: None, transferred, ..left(Amount { requests, ..MANY }) };
+    let unknown = |requests, transferred| Agreed { disjoint: None, transferred, ..left(Amount { requests, ..MANY }) };
     let looks = |direction, hints, mut agreed: Agreed| {
         with(direction, hints, |rules| {
             (agreed.decision.path, agreed.decision.reason) = rules.choose(&agreed);
@@ -118,8 +116,7 @@ fn writes_look_whether_ranges_overlap() {
 
 #[test]
 fn paths_through_memory() {
-    let (in_slots, in_order) =
-        (Agreed { came_along: true, ..CALL }, "romio_cb_write=disable; trib_overlap=rank_order");
+    let (in_slots, in_order) = (Agreed { came_along: true, ..CALL }, "romio_cb_write=disable; trib_overlap=rank_order");
     let large = Amount { requests: 64, most: 64, ..MANY };
     let few = Amount { requests: 256, most: 8, end: 1 << 26, ..MANY };
     let cases = [
