@@ -8,7 +8,7 @@
 use crate::access::{Extent, Extents};
 use crate::drivers::Domains;
 use crate::engine::facts::Amount;
-use crate::engine::metadata::variable_exchange::head_and_rest;
+use crate::engine::metadata::head_and_rest;
 use crate::engine::policy::{LOOKED_AT, PACKED_EXTENT, WORTH_LAYERING};
 use crate::exchange::BALANCED;
 use crate::exchange::cost::{Costs, Load, Ranks};
