@@ -1,28 +1,33 @@
-//! Finds the process's MPI library, and determines which of the three ABIs it has.
+//! Finds the process's MPI library, and determines which of the three ABIs it has; or loads one for a program that is linked with
+//! none.
 //!
 //! The library's symbols determine the ABI. `MPI_Abi_get_version` says whether the library has the standard ABI (an
 //! MPI 5 library with another ABI returns that it has not). A program compiled for Open MPI refers to
 //! `ompi_mpi_comm_world` as MPI_COMM_WORLD, and one compiled for MPICH to `MPIR_Dup_fn` as MPI_DUP_FN. Names and
 //! versions of libraries are ignored. As a check, if MPI is initialised, this crate asks the library for the size of
 //! the MPI_INT of that ABI.
+//!
+//! A Rust program that uses this project is one binary for every MPI library. The program loads the library that
+//! belongs to its launcher, which it recognises by environment variables ([`load`]).
 
 use std::error::Error;
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::fmt::{self, Display, Formatter};
 use std::mem::transmute;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use tributary_base::variable;
+
 use crate::constants::{Constants, PredefinedHandles};
-use crate::function_name;
 use crate::library::Library;
-use crate::{MPI_Finalized, MPI_Initialized, MPI_Type_size, SUCCESS};
+use crate::{MPI_Finalized, MPI_Initialized, MPI_Type_size, SUCCESS, function_name};
 
 /// Size of a buffer for the version text of any MPI library, in bytes.
 const LONGEST_VERSION: usize = 8192;
 /// Major version of the standard ABI that this crate supports.
-const STANDARD: c_int = 1;
+const STANDARD_VERSION: c_int = 1;
 
 /// An ABI (binary interface) of MPI libraries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,7 +70,7 @@ impl Abi {
 
     fn from_library(library: &Library) -> Result<Self, Refusal> {
         match standard_version(library) {
-            Some(STANDARD) => return Ok(Self::Standard),
+            Some(STANDARD_VERSION) => return Ok(Self::Standard),
             Some(version) => return Err(Refusal::unknown(library, format!("version {version} of the standard ABI"))),
             None => {}
         }
@@ -127,15 +132,10 @@ impl Mpi {
     /// # Errors
     /// The handle is not MPI_INT.
     pub fn verify(&self) -> Result<(), Refusal> {
-        if self.is_verified.load(Ordering::Relaxed) {
+        if self.is_verified.load(Ordering::Relaxed) || !is_running() {
             return Ok(());
         }
-        let (mut initialised, mut finalised, mut size) = (0, 0, 0);
-        // SAFETY: callable at any time; each writes one int.
-        let codes = unsafe { [MPI_Initialized(&mut initialised), MPI_Finalized(&mut finalised)] };
-        if codes != [SUCCESS; 2] || initialised == 0 || finalised != 0 {
-            return Ok(());
-        }
+        let mut size = 0;
         // SAFETY: MPI is initialised; the constant belongs to the ABI of the library's symbols; writes one int.
         let code = unsafe { MPI_Type_size(self.handles.int, &mut size) };
         if code != SUCCESS || size as usize != size_of::<c_int>() {
@@ -195,6 +195,14 @@ fn look() -> Result<&'static Mpi, Refusal> {
 #[inline]
 pub(crate) fn width() -> Width {
     found().map_or(Width::Narrow, |mpi| mpi.abi.width())
+}
+
+/// Returns true if MPI is initialised and not finalised.
+pub(crate) fn is_running() -> bool {
+    let (mut initialised, mut finalised) = (0, 0);
+    // SAFETY: callable at any time; each writes one int.
+    let codes = unsafe { [MPI_Initialized(&mut initialised), MPI_Finalized(&mut finalised)] };
+    codes == [SUCCESS; 2] && initialised != 0 && finalised == 0
 }
 
 /// The reason why MPI cannot be called.
@@ -261,6 +269,88 @@ fn version(library: &Library) -> String {
     version.lines().next().unwrap_or_default().split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
+/// Environment variable with which the user names the library: a path, or a name for the dynamic linker.
+const CHOICE: &str = "TRIB_MPI";
+/// File names of libraries with MPICH's ABI. Debian renames them.
+const MPICH: [&str; 2] = ["libmpi.so.12", "libmpich.so.12"];
+const OPEN_MPI: &str = "libmpi.so.40";
+const STANDARD: &str = "libmpi_abi.so.1";
+
+/// Loads an MPI library, unless the process has one. Loads the library that `$TRIB_MPI` names or, if that is not set,
+/// a library with a usual name, first from the folder `lib` beside the folder of `mpiexec`, then from the dynamic
+/// linker's search path. A program with more rights than its user (set-user-ID) reads no variable for this.
+///
+/// # Errors
+/// No library can be loaded, or its ABI is not known.
+pub fn load() -> Result<&'static Mpi, NotLoaded> {
+    match find() {
+        Ok(mpi) => return Ok(mpi),
+        Err(Refusal::NotThere) => {}
+        Err(refusal) => return Err(NotLoaded::Refused(refusal)),
+    }
+    let candidates = match variable(CHOICE).filter(|choice| !choice.is_empty()) {
+        Some(choice) => vec![PathBuf::from(choice)],
+        None => candidates(|name| variable(name).is_some(), folder_of_launcher().as_deref()),
+    };
+    let mut failures = Vec::new();
+    for candidate in candidates {
+        match Library::load(&candidate) {
+            Ok(()) => return find().map_err(NotLoaded::Refused),
+            Err(why) => failures.push(why),
+        }
+    }
+    Err(NotLoaded::Failed(failures))
+}
+
+/// Returns the libraries to try, the most likely first. `has` returns true if an environment variable is set.
+fn candidates(has: impl Fn(&str) -> bool, folder: Option<&Path>) -> Vec<PathBuf> {
+    let open_mpi = has("OMPI_COMM_WORLD_SIZE");
+    // Variables of Hydra, the launcher of MPICH and its derivatives, and of Slurm with their protocol.
+    let mpich = !open_mpi && (has("PMI_RANK") || has("PMI_FD") || has("PMI_PORT"));
+    let names: &[&str] = match () {
+        () if open_mpi => &[OPEN_MPI, STANDARD],
+        () if mpich => &[MPICH[0], MPICH[1], STANDARD],
+        () if has("PMIX_RANK") => &[OPEN_MPI, MPICH[0], MPICH[1], STANDARD],
+        () => &[MPICH[0], MPICH[1], OPEN_MPI, STANDARD],
+    };
+    let beside = names.iter().filter_map(|name| Some(folder?.join(name)).filter(|path| path.is_file()));
+    beside.chain(names.iter().map(PathBuf::from)).collect()
+}
+
+/// Returns the folder `lib` beside the folder of `mpiexec`.
+fn folder_of_launcher() -> Option<PathBuf> {
+    let path = variable("PATH")?;
+    let launcher = std::env::split_paths(&path).map(|folder| folder.join("mpiexec")).find(|path| path.is_file())?;
+    Some(launcher.canonicalize().ok()?.parent()?.parent()?.join("lib"))
+}
+
+/// The reason why no MPI library was loaded.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NotLoaded {
+    /// The dynamic linker's message for each library that was tried.
+    Failed(Vec<String>),
+    /// There is an MPI library, but its ABI is unknown.
+    Refused(Refusal),
+}
+
+impl Display for NotLoaded {
+    fn fmt(&self, to: &mut Formatter) -> fmt::Result {
+        match self {
+            Self::Refused(refusal) => refusal.fmt(to),
+            Self::Failed(why) => write!(
+                to,
+                "MPI library: none can be loaded ({}); allowed: one that {CHOICE} names by its path, or that \
+                 LD_LIBRARY_PATH finds as {}, {}, {OPEN_MPI} or {STANDARD}",
+                why.join("; "),
+                MPICH[0],
+                MPICH[1],
+            ),
+        }
+    }
+}
+
+impl Error for NotLoaded {}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -274,5 +364,32 @@ mod tests {
         // SAFETY: there is no MPI library that could be called.
         let code = unsafe { crate::MPI_Comm_size(crate::handles().comm_world, &mut ranks) };
         assert_eq!((code, ranks), (crate::MISSING, 0));
+    }
+
+    fn tried(environment: &[&str], folder: Option<&Path>) -> Vec<String> {
+        let all = candidates(|name| environment.contains(&name), folder);
+        all.iter().map(|path| path.display().to_string()).collect()
+    }
+
+    #[test]
+    fn the_launcher_determines_the_library() {
+        assert_eq!(tried(&["OMPI_COMM_WORLD_SIZE", "PMIX_RANK"], None), ["libmpi.so.40", "libmpi_abi.so.1"]);
+        assert_eq!(tried(&["PMI_RANK"], None), ["libmpi.so.12", "libmpich.so.12", "libmpi_abi.so.1"]);
+        assert_eq!(tried(&["PMIX_RANK"], None)[0], "libmpi.so.40");
+        assert_eq!(tried(&[], None).len(), 4);
+    }
+
+    #[test]
+    fn libraries_beside_the_launcher_come_first() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("libmpi.so.12"), "").unwrap();
+        let own = folder.path().join("libmpi.so.12").display().to_string();
+        assert_eq!(tried(&["PMI_RANK"], Some(folder.path()))[..2], [own, "libmpi.so.12".to_string()]);
+    }
+
+    #[test]
+    fn the_error_lists_what_was_tried() {
+        let said = NotLoaded::Failed(vec!["libx.so: no such file".to_string()]).to_string();
+        assert!(said.contains("libx.so: no such file") && said.contains("TRIB_MPI"), "{said}");
     }
 }

@@ -1,11 +1,171 @@
-//! Declares the MPI functions that the libraries call. A program declares others by [`mpi_functions!`].
+//! Calls functions of the MPI library by name, with handles of the library's width; and declares the functions that the libraries
+//! call. A program declares others by [`mpi_functions!`].
+//!
+//! All names that this project looks up are in one section of the object files, so that a tool can list them exactly: a static
+//! program has no dynamic linker that finds functions by name, and `bindings/mpiio/package/static-library` makes a table of them.
 
-use std::ffi::{c_char, c_int, c_void};
+use std::ffi::{CStr, c_char, c_int, c_void};
+use std::sync::atomic::{AtomicPtr, Ordering};
 
-use crate::{
-    MPI_Aint, MPI_Comm, MPI_Count, MPI_Datatype, MPI_Errhandler, MPI_Info, MPI_Op, MPI_Request, MPI_Status,
-    mpi_functions,
-};
+use crate::find::find;
+use crate::{MPI_Aint, MPI_Comm, MPI_Count, MPI_Datatype, MPI_Errhandler, MPI_Info, MPI_Op, MPI_Request, MPI_Status};
+
+/// Name of a function of MPI, such as `PMPI_Type_size`. [`function_name!`](crate::function_name) makes it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FunctionName(&'static CStr);
+
+impl FunctionName {
+    /// Creates the name from its text with a terminating 0, which [`function_name!`](crate::function_name) has put into the
+    /// section of names.
+    #[doc(hidden)]
+    pub const fn from_section(bytes: &'static [u8]) -> Self {
+        match CStr::from_bytes_with_nul(bytes) {
+            Ok(name) => Self(name),
+            // Evaluated at compile time only: this is used in statics.
+            Err(_) => panic!("the name has a 0 inside"),
+        }
+    }
+
+    /// Returns the text of the name.
+    pub const fn text(self) -> &'static CStr {
+        self.0
+    }
+}
+
+/// Makes the [`FunctionName`] of the text that the literals make together.
+#[macro_export]
+macro_rules! function_name {
+    ($($part:expr),+) => {{
+        const TEXT: &str = concat!($($part,)+ "\0");
+        #[used]
+        #[unsafe(link_section = "tributary_names")]
+        static BYTES: [u8; TEXT.len()] = match TEXT.as_bytes().first_chunk() {
+            Some(bytes) => *bytes,
+            // Evaluated at compile time only.
+            None => panic!("a text has its own length"),
+        };
+        $crate::FunctionName::from_section(&BYTES)
+    }};
+}
+
+/// An argument of an MPI function, for both widths of handles. Only handles differ between the widths.
+#[doc(hidden)]
+pub trait Argument: Copy {
+    /// Type of the argument for libraries whose handles are integers.
+    type Narrow;
+    /// Type of the argument for libraries whose handles are pointers.
+    type Wide;
+
+    /// Converts the argument for a library with integer handles.
+    fn narrow(self) -> Self::Narrow;
+    /// Converts the argument for a library with pointer handles.
+    fn wide(self) -> Self::Wide;
+}
+
+/// Implements [`Argument`] for types that are the same for both widths.
+macro_rules! same {
+    ($([$($generic:tt)*] $type:ty;)+) => {$(
+        impl<$($generic)*> Argument for $type {
+            type Narrow = Self;
+            type Wide = Self;
+
+            #[inline]
+            fn narrow(self) -> Self {
+                self
+            }
+
+            #[inline]
+            fn wide(self) -> Self {
+                self
+            }
+        }
+    )+};
+}
+
+same! {
+    [] c_int;
+    [] i64;
+    [T] *const T;
+    [T] *mut T;
+    [] GrequestQuery;
+    [] GrequestFree;
+    [] GrequestCancel;
+    [] CommCopy;
+    [] CommDelete;
+    [] TypeCopy;
+    [] TypeDelete;
+}
+
+/// Object whose address stands for a function that the library does not have.
+static NOWHERE: u8 = 0;
+
+/// A function of the MPI library, which is looked up at its first call.
+#[doc(hidden)]
+pub struct Function {
+    name: FunctionName,
+    address: AtomicPtr<c_void>,
+}
+
+impl Function {
+    /// Creates the function with this name.
+    pub const fn new(name: FunctionName) -> Self {
+        Self { name, address: AtomicPtr::new(std::ptr::null_mut()) }
+    }
+
+    /// Returns the function's address; None if the process has no MPI library, or if the library lacks the function.
+    #[inline]
+    pub fn address(&self) -> Option<*mut c_void> {
+        // Acquire: whoever sees the address also sees the library that it was found in.
+        let address = self.address.load(Ordering::Acquire);
+        if address.is_null() {
+            return self.look_up();
+        }
+        (!std::ptr::eq(address.cast(), &NOWHERE)).then_some(address)
+    }
+
+    /// Looks up the function. Two threads that do so at once find the same address.
+    #[cold]
+    fn look_up(&self) -> Option<*mut c_void> {
+        // Without a library the look-up is repeated: one may be loaded later.
+        let address = find().ok()?.address(self.name.text());
+        let nowhere = (&raw const NOWHERE).cast_mut().cast();
+        self.address.store(address.unwrap_or(nowhere), Ordering::Release);
+        address
+    }
+}
+
+/// Declares functions of the MPI library by their C declarations. Each becomes an `unsafe fn` that returns MPI's code, or
+/// [`MISSING`](crate::MISSING); its argument types are this crate's handles and what implements `Argument`.
+#[macro_export]
+macro_rules! mpi_functions {
+    ($($(#[$attribute:meta])* fn $name:ident($($argument:ident: $type:ty),* $(,)?);)+) => {$(
+        $(#[$attribute])*
+        #[doc = concat!("`", stringify!($name), "` of the MPI library of the process.\n\n# Safety\nThe requirements of the MPI ",
+        "standard: arguments of the declared types, and MPI initialised if the function needs it.")]
+        #[allow(non_snake_case, reason = "MPI's names")]
+        #[allow(clippy::too_many_arguments, reason = "MPI's functions")]
+        #[inline]
+        pub unsafe fn $name($($argument: $type),*) -> ::std::ffi::c_int {
+            static FUNCTION: $crate::Function = $crate::Function::new($crate::function_name!("P", stringify!($name)));
+            type Narrow = unsafe extern "C-unwind" fn($(<$type as $crate::Argument>::Narrow),*) -> ::std::ffi::c_int;
+            type Wide = unsafe extern "C-unwind" fn($(<$type as $crate::Argument>::Wide),*) -> ::std::ffi::c_int;
+            let Some(address) = FUNCTION.address() else { return $crate::MISSING };
+            // SAFETY: the function of this name, with the ABI of its library; the caller's promises.
+            unsafe {
+                match $crate::Width::of_process() {
+                    $crate::Width::Narrow => {
+                        let function = ::std::mem::transmute::<*mut ::std::ffi::c_void, Narrow>(address);
+                        function($($crate::Argument::narrow($argument)),*)
+                    }
+                    $crate::Width::Wide => {
+                        let function = ::std::mem::transmute::<*mut ::std::ffi::c_void, Wide>(address);
+                        function($($crate::Argument::wide($argument)),*)
+                    }
+                }
+            }
+        }
+    )+};
+}
 
 /// Callback that fills the status of a generalised request.
 pub type GrequestQuery = unsafe extern "C" fn(*mut c_void, *mut MPI_Status) -> c_int;

@@ -1,14 +1,16 @@
-//! Handles of MPI objects: 32-bit integers in MPICH's ABI, pointers in the others.
+//! Handles of MPI objects: 32-bit integers in MPICH's ABI, pointers in the others; of Fortran, integers in every ABI.
 //!
 //! A handle is kept as a machine word; an integer has zeros in the upper half. Words are little-endian, so the
 //! address of a word is also the address of a handle, of either width: MPI may read and write it in place.
 
 use std::ffi::{c_int, c_void};
 use std::marker::PhantomData;
+use std::mem::transmute;
 
-use crate::call::Argument;
-use crate::find::{Width, width};
+use crate::find::{Abi, Width, find, is_running, width};
+use crate::functions::{Argument, Function};
 use crate::word::Word;
+use crate::{function_name, handles};
 
 /// A kind of handle, such as MPI_Comm.
 pub(crate) trait Handle: Copy {
@@ -268,6 +270,26 @@ impl<H: Handle> FromIterator<H> for HandleArray<H> {
         handles.into_iter().for_each(|handle| row.push(handle));
         row
     }
+}
+
+/// Returns the communicator of a Fortran handle. Returns MPI_COMM_NULL if the process has no MPI library, and before
+/// MPI_Init and after MPI_Finalize, when Open MPI would end the program.
+pub fn communicator_of_fortran(handle: c_int) -> MPI_Comm {
+    static OPEN_MPI: Function = Function::new(function_name!("PMPI_Comm_f2c"));
+    static STANDARD: Function = Function::new(function_name!("PMPI_Comm_fromint"));
+    let function = match find().map(|mpi| mpi.abi) {
+        // In MPICH's ABI the handle is the same integer.
+        Ok(Abi::Mpich) => return MPI_Comm::from_word(handle as u32 as usize),
+        Ok(_) if !is_running() => None,
+        Ok(Abi::OpenMpi) => OPEN_MPI.address(),
+        Ok(Abi::Standard) => STANDARD.address(),
+        Err(_) => None,
+    };
+    function.map_or(handles().comm_null, |function| {
+        // SAFETY: declared so in both ABIs; MPI is initialised, and any integer is allowed.
+        let function = unsafe { transmute::<*mut c_void, extern "C-unwind" fn(c_int) -> *mut c_void>(function) };
+        MPI_Comm::from_word(function(handle) as usize)
+    })
 }
 
 #[cfg(test)]

@@ -16,42 +16,31 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | `find` | finds the MPI library and its ABI |
+//! | `find` | finds the MPI library and its ABI; loads one for a program that is linked with none |
 //! | `library` | shared libraries of the process, in the dynamic linker; one that is linked into the program |
-//! | `name` | the names of functions, in a section of their own |
-//! | `load` | loads an MPI library for a program that is linked with none |
-//! | `handle`, `status` | communicators, datatypes and other handles; statuses |
-//! | `constants` | the constants of `mpi.h` for each ABI |
-//! | `call`, `functions` | the call of a function, and the functions: **a new function is a line there** |
-//! | `fortran` | Fortran handles of communicators |
+//! | `handle` | communicators, datatypes and other handles, also of Fortran |
+//! | `constants` | the constants of `mpi.h` for each ABI; statuses |
+//! | `functions` | the call of a function by its name, and the functions: **a new function is a line there** |
 //! | [`word`] | an argument of unknown type |
 //!
 //! A function is looked up once, under its profiling name (`PMPI_...`): tools that count a program's messages do not count
 //! these. Later calls cost two loads and a branch more than a direct call, no lock and no look-up.
 
-mod call;
 mod constants;
 mod find;
-mod fortran;
 mod functions;
 mod handle;
 mod library;
-mod load;
-mod name;
-mod status;
 pub mod word;
 
-#[doc(hidden)]
-pub use call::{Argument, Function};
-pub use constants::{Constants, PredefinedHandles, constants, handles};
-pub use find::{Abi, Mpi, Refusal, Width, find, function};
-pub use fortran::communicator_of_fortran;
+pub use constants::{Constants, MPI_Status, PredefinedHandles, Statuses, constants, handles};
+pub use find::{Abi, Mpi, NotLoaded, Refusal, Width, find, function, load};
 pub use functions::*;
-pub use handle::{HandleArray, MPI_Comm, MPI_Datatype, MPI_Errhandler, MPI_File, MPI_Info, MPI_Op, MPI_Request};
+pub use handle::{
+    HandleArray, MPI_Comm, MPI_Datatype, MPI_Errhandler, MPI_File, MPI_Info, MPI_Op, MPI_Request,
+    communicator_of_fortran,
+};
 pub use library::{LinkedFunction, link, path_of};
-pub use load::{NotLoaded, load};
-pub use name::FunctionName;
-pub use status::{MPI_Status, Statuses};
 
 use std::ffi::c_int;
 

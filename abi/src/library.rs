@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
 use crate::function_name;
-use crate::name::FunctionName;
+use crate::functions::FunctionName;
 
 /// Function that every MPI library has, by its profiling name, which tools do not interpose.
 static MARK: FunctionName = function_name!("PMPI_Type_size");

@@ -1,9 +1,13 @@
-//! Knows on which node each rank runs.
+//! Ranks and nodes, and on which node each rank runs.
 
 use std::sync::Arc;
 
 use crate::error::{Error, Result};
-pub use crate::rank::{Node, Rank};
+
+/// The number of a process (or of a thread that stands for one), from 0 to the number of ranks minus 1.
+pub type Rank = usize;
+/// The number of a shared-memory node, from 0, in the order of the lowest rank on each node.
+pub type Node = usize;
 
 /// The node of each rank. Cheap to clone. Takes O(1) memory if nodes have equal numbers of consecutive ranks;
 /// otherwise O(ranks), shared between clones.

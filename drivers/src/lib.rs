@@ -35,11 +35,10 @@
 //! | [`domains`] | [`Domains`], [`Window`]: the parts of the file that each aggregator owns, and its windows |
 //! | [`placement`] | which ranks are aggregators |
 //! | `hints` | [`DriverHints`]: the hints for a driver |
-//! | `storage` | [`Storage`], [`FileControl`], [`OpenStorage`]: the bytes of a file; its locks, advice and the like; creates and opens files |
+//! | `storage` | [`Storage`], [`FileControl`], [`OpenStorage`]: the bytes of a file; its locks, advice and the like; creates and opens files; [`without_size_signal`]: prevents the signal of a file-size limit |
 //! | `system` | [`SystemFiles`]: files of the operating system |
 //! | `mounts` | the type of a mount that `statfs` does not tell |
 //! | `direct` | [`DirectWrites`]: large writes that bypass the page cache |
-//! | [`size_limit`] | prevents the signal of a file-size limit |
 //! | `hostile` | storage that fails on purpose (feature `hostile`) |
 
 mod direct;
@@ -56,7 +55,6 @@ mod nfs;
 pub mod placement;
 mod posix;
 mod registry;
-pub mod size_limit;
 mod storage;
 mod system;
 #[cfg(test)]
@@ -68,6 +66,7 @@ pub use driver::{Driver, Layout, Written};
 pub use hints::{DriverHints, Placement, USUAL_WINDOW};
 pub use registry::{DriverName, create, detect, detect_on, driver, driver_on, lay_out};
 pub use storage::{FileControl, FileSystem, Identity, Mode, OpenStorage, Storage, StripeRequest};
+pub use storage::{SizeSignalBlocked, block_size_signal, size_limit, without_size_signal};
 pub use system::SystemFiles;
 pub use tributary_base::{Error, Extent, Node, Rank, Result, Topology, error, topology};
 

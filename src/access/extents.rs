@@ -10,7 +10,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use smallvec::SmallVec;
 
-use super::extent::Extent;
+use super::Extent;
 use super::packed::{Packed, Packer, Summary};
 use super::plain::PlainExtents;
 use super::sublists::Each;

@@ -1,14 +1,21 @@
-//! Gives access to the caller's memory, but only to the pieces that the buffer layout lists.
+//! The caller's memory, of which only the pieces are accessed that the buffer layout lists; the direction in which a call moves its
+//! bytes; and short copies from and to it.
 //!
 //! The engine must not touch the bytes between the pieces: they may be uninitialised, another thread may be writing them, or
 //! they may belong to another object or to none. So no reference ever covers more than one piece. An address is kept rather
 //! than a pointer, because the pieces may lie in several objects, and a single pointer may not reach them all.
+//!
+//! Most pieces of irregular patterns have a few dozen bytes, so they are copied without a call of memcpy.
 
 use std::marker::PhantomData;
 use std::ops::Range;
+use std::sync::atomic::{AtomicU8, Ordering};
+
+use serde::{Deserialize, Serialize};
+use tributary_base::wire;
 
 use super::walk::pieces;
-use super::{BufferLayout, Direction, Extents};
+use super::{BufferLayout, Extents};
 use crate::error::Result;
 
 /// Memory whose bytes a call writes to a file.
@@ -238,6 +245,85 @@ impl Access<'_> {
     }
 }
 
+/// Direction of a call: write or read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Direction {
+    /// Bytes go from memory to the file.
+    Write,
+    /// Bytes go from the file to memory.
+    Read,
+}
+
+wire::fields!(enum Direction { 0 Write, 1 Read, });
+
+impl Direction {
+    /// Returns the name of the direction: `write` or `read`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Write => "write",
+            Self::Read => "read",
+        }
+    }
+}
+
+/// Copies bytes to `place`, which must have the same length.
+///
+/// # Panics
+/// If the lengths differ.
+#[inline(always)]
+pub fn copy_to(place: &mut [u8], bytes: &[u8]) {
+    assert_eq!(place.len(), bytes.len(), "bytes for a place of another length");
+    // SAFETY: two slices of this length, one of them borrowed for writing.
+    unsafe { copy(bytes.as_ptr(), place.as_mut_ptr(), bytes.len()) }
+}
+
+/// Copies `len` bytes.
+///
+/// # Safety
+/// `from` is valid for reads of `len` bytes, `to` for writes, and they do not overlap. No other thread or process
+/// accesses the bytes at `to`, or the result is not used.
+#[inline(always)]
+pub unsafe fn copy(from: *const u8, to: *mut u8, len: usize) {
+    // SAFETY: each arm copies within `len` bytes of both: two words that may overlap each other at the ends.
+    unsafe {
+        match len {
+            16..=32 => two::<u128>(from, to, len),
+            8..=15 => two::<u64>(from, to, len),
+            4..=7 => two::<u32>(from, to, len),
+            _ => std::ptr::copy_nonoverlapping(from, to, len),
+        }
+    }
+}
+
+/// Copies the bytes one by one to `to`, as relaxed atomics. If other threads copy other bytes there at the same time, each
+/// byte is that of one of them. Slower than [`copy`].
+///
+/// # Safety
+/// `to` is valid for writes of as many bytes. All threads that write them at the same time do it by this function, and no
+/// thread reads them meanwhile.
+pub unsafe fn copy_atomically(bytes: &[u8], to: *mut u8) {
+    for (at, byte) in bytes.iter().enumerate() {
+        // SAFETY: the caller's promise.
+        unsafe { AtomicU8::from_ptr(to.add(at)) }.store(*byte, Ordering::Relaxed);
+    }
+}
+
+/// Copies the first and the last word of `len` bytes.
+///
+/// # Safety
+/// The same as for [`copy`]; `len` is from one to two words.
+#[inline(always)]
+unsafe fn two<W: Copy>(from: *const u8, to: *mut u8, len: usize) {
+    let last = len - size_of::<W>();
+    // SAFETY: the caller's promise; unaligned words.
+    unsafe {
+        let (head, tail) = (from.cast::<W>().read_unaligned(), from.add(last).cast::<W>().read_unaligned());
+        to.cast::<W>().write_unaligned(head);
+        to.add(last).cast::<W>().write_unaligned(tail);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -279,6 +365,26 @@ mod tests {
         for (offset, len) in [(10, 1), (0, 11), (u64::MAX, 2), (3, u64::MAX)] {
             let result = std::panic::catch_unwind(|| Source::from(&bytes[..]).piece(offset, len).len());
             assert!(result.is_err(), "{len} bytes at {offset}");
+        }
+    }
+
+    #[test]
+    fn every_length_is_copied_whole_and_no_more() {
+        let from: Vec<u8> = (1..=200).collect();
+        for len in 0..130 {
+            for at in 0..3 {
+                let mut to = [0u8; 200];
+                super::copy_to(&mut to[at + 1..][..len], &from[at..][..len]);
+                assert_eq!(to[at + 1..][..len], from[at..][..len]);
+                to = [0; 200];
+                // SAFETY: both have 200 bytes.
+                unsafe { super::copy(from[at..].as_ptr(), to[at + 1..].as_mut_ptr(), len) };
+                assert_eq!(to[at + 1..][..len], from[at..][..len]);
+                // SAFETY: as before.
+                unsafe { super::copy_atomically(&from[at..][..len], to[at + 1..].as_mut_ptr()) };
+                assert_eq!(to[at + 1..][..len], from[at..][..len]);
+                assert!(to[..at + 1].iter().chain(&to[at + 1 + len..]).all(|&byte| byte == 0));
+            }
         }
     }
 }

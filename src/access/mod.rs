@@ -3,39 +3,30 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | `direction` | write or read |
-//! | [`extent`] | one (offset, length) |
+//! | [`Extent`] | one (offset, length) |
 //! | [`extents`] | sequences of extents, as nodes: a base repeated along strided levels, in O(dimensions) memory |
-//! | `groups` | sequences built from others |
-//! | `shapes` | subarrays and block-cyclic distributions |
-//! | `shifted` | whether a sequence is another one shifted by some bytes |
-//! | `slice` | a part of a sequence, by arithmetic where it is regular |
+//! | `groups` | sequences built from others; subarrays and block-cyclic distributions |
 //! | [`packed`] | irregular sequences, encoded in memory as on the wire |
 //! | `plain` | irregular sequences from arrays, 8 bytes an extent |
 //! | [`pairs`] | the codec of `packed`: varints and back-references over pairs of integers |
-//! | [`view`] | a file view: a tile of extents repeated from a displacement on |
-//! | `memory` | the caller's memory; only pieces of it are accessed |
+//! | [`view`] | a file view: a tile of extents repeated from a displacement on; slices of a sequence, and its shift from another one |
+//! | `memory` | the caller's memory, of which only pieces are accessed; the direction of a call; short copies |
 //! | [`sublists`] | a sequence as runs and slices of lists |
 //! | [`walk`] | the pieces of an access: contiguous in the file and in memory; by sublists and in steps |
 
-mod direction;
 pub mod extents;
 mod groups;
-mod memory;
+pub(crate) mod memory;
 pub mod packed;
 pub mod pairs;
 mod plain;
-mod shapes;
-mod shifted;
-mod slice;
 pub mod sublists;
 pub mod view;
 pub mod walk;
 
-pub use direction::Direction;
 pub use extents::Extents;
-pub use memory::{Access, Memory, OwnedAccess, Sink, Source};
+pub use memory::{Access, Direction, Memory, OwnedAccess, Sink, Source};
 pub use packed::{Packed, PackedCursor, Packer};
-pub use tributary_base::extent::{self, Extent};
+pub use tributary_base::Extent;
 pub use view::FileView;
 pub use walk::{BufferLayout, Piece, Walk};

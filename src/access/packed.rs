@@ -7,7 +7,7 @@
 use bytes::Bytes;
 use tributary_base::wire::varint;
 
-use super::extent::Extent;
+use super::Extent;
 use super::pairs::{self, PairCursor, PairEncoder};
 use crate::error::{Error, Result};
 

@@ -6,9 +6,8 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use super::extent::Extent;
-use super::extents::{Base, ListNode};
-use super::extents::{Extents, check_end};
+use super::Extent;
+use super::extents::{Base, Extents, ListNode, check_end};
 use super::packed::Summary;
 use crate::error::{Error, Result};
 

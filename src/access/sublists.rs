@@ -4,9 +4,8 @@
 
 use std::cell::RefCell;
 
-use super::extent::Extent;
-use super::extents::Extents;
-use super::extents::{Base, Level, ListNode, NodeGroup, Odometer};
+use super::Extent;
+use super::extents::{Base, Extents, Level, ListNode, NodeGroup, Odometer};
 use super::packed::PackedIter;
 use super::plain::PlainIter;
 use crate::world::process::per_thread;

@@ -1,7 +1,7 @@
 //! Splits an access into pieces that are contiguous both in the file and in memory; walks over these pieces, and stops at
 //! given offsets of the file.
 
-use super::extent::Extent;
+use super::Extent;
 use super::extents::Extents;
 use super::sublists::{Sublist, Sublists};
 use crate::error::{Error, Result};

@@ -4,8 +4,7 @@
 use std::ffi::{c_int, c_uint, c_void};
 use std::ptr::null_mut;
 
-use super::Runtime;
-use super::libraries::Symbols;
+use super::{Runtime, Symbols, check_code};
 
 /// Values of CUDA's CU_POINTER_ATTRIBUTE_CONTEXT, _MEMORY_TYPE and _IS_MANAGED.
 const CONTEXT: c_int = 1;
@@ -97,8 +96,4 @@ impl Runtime for Cuda {
             check_code("cuStreamSynchronize", unsafe { (self.synchronize)(null_mut()) })
         })
     }
-}
-
-fn check_code(function: &str, code: c_int) -> Result<(), String> {
-    if code == 0 { Ok(()) } else { Err(format!("{function} returned {code}")) }
 }

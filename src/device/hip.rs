@@ -3,8 +3,7 @@
 
 use std::ffi::{c_int, c_uint, c_void};
 
-use super::Runtime;
-use super::libraries::Symbols;
+use super::{Runtime, Symbols, check_code};
 
 /// Value of HIP's HIP_POINTER_ATTRIBUTE_MEMORY_TYPE.
 const MEMORY_TYPE: c_int = 2;
@@ -55,16 +54,12 @@ impl Runtime for Hip {
     unsafe fn to_host(&self, from: usize, to: &mut [u8]) -> Result<(), String> {
         let from = std::ptr::without_provenance(from);
         // SAFETY: the caller's promise, and a slice.
-        check_code(unsafe { (self.copy)(to.as_mut_ptr().cast(), from, to.len(), TO_HOST) })
+        check_code("hipMemcpy", unsafe { (self.copy)(to.as_mut_ptr().cast(), from, to.len(), TO_HOST) })
     }
 
     unsafe fn to_device(&self, from: &[u8], to: usize) -> Result<(), String> {
         let to = std::ptr::without_provenance_mut(to);
         // SAFETY: the caller's promise, and a slice.
-        check_code(unsafe { (self.copy)(to, from.as_ptr().cast(), from.len(), TO_DEVICE) })
+        check_code("hipMemcpy", unsafe { (self.copy)(to, from.as_ptr().cast(), from.len(), TO_DEVICE) })
     }
-}
-
-fn check_code(code: c_int) -> Result<(), String> {
-    if code == 0 { Ok(()) } else { Err(format!("hipMemcpy returned {code}")) }
 }

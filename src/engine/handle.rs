@@ -30,8 +30,7 @@ use crate::engine::storage::sieve::Sieve;
 use crate::engine::storage::window_queue::{Outcome, WindowQueue};
 use crate::engine::storage::worker::Worker;
 use crate::engine::storage::{
-    OpenStorage, Storage, StorageFailure, direct, direct_read, end, guarded, read_present, size, without_size_signal,
-    write_all,
+    OpenStorage, Storage, StorageFailure, direct, end, guarded, read_present, size, without_size_signal, write_all,
 };
 use crate::error::{Error, FileOperation, IoCause, IoClass, Result};
 use crate::fabric::Idle;
@@ -200,8 +199,7 @@ impl FileHandle {
         }
         let bridge = Sieve::new(setup.hints.ds_read, setup.windows.lock_unit).bridge();
         let read = self.storage(setup).and_then(|storage| {
-            let read =
-                guarded(FileOperation::Read, None, || direct_read::read(&*storage, file, layout, memory, bridge));
+            let read = guarded(FileOperation::Read, None, || direct::read(&*storage, file, layout, memory, bridge));
             self.with_context(setup, read)
         });
         read.unwrap_or_else(|error| Outcome { error: Some(error), ..Outcome::default() })

@@ -17,9 +17,8 @@
 //! | `plan` | which rank sends which bytes to which aggregator; plans that are used again; [`planning`] at any scale |
 //! | `lists` | the access cut by aggregator, and the cursors over it |
 //! | `metadata` | exchanges lists of extents, in messages whose sizes only their senders know |
-//! | `ways` | the code of each path that needs other ranks: through shared memory, the two-phase exchange |
-//! | `data` | rounds of windows: packing, placing, delivering; `two_layer`: data between members and local aggregators |
-//! | `shared` | the windows of ranks that share memory |
+//! | `data` | the two-phase exchange: rounds of windows, packing, placing, delivering; `two_layer`: data between members and local aggregators |
+//! | `through_windows` | a call through windows in shared memory; `shared`: the windows |
 //! | [`storage`] | file I/O: the thread that writes behind and reads ahead, holes, I/O without windows |
 //! | `handle` | this rank's handle of the file: opens it, writes and reads by itself; hosts that cache independently |
 //! | `staging`, `watchdog` | device memory; the warning about a rank that waits long |
@@ -48,14 +47,14 @@ mod setup;
 mod shared;
 mod staging;
 pub mod storage;
+mod through_windows;
 mod two_layer;
 mod watchdog;
-mod ways;
 
 pub use crate::access::Direction;
 pub use crate::device::may_be as may_have_device_memory;
 pub use crate::world::jobs::leave_to_program;
-pub use agreement::fault::calls_differ;
+pub use agreement::calls_differ;
 pub use agreement::internals as opening_messages;
 pub use agreement::predicted::PredictedPath;
 pub use capture::Capture;
@@ -64,13 +63,12 @@ pub use facts::calls::{CallForm, CallKind};
 pub use file::{File, Operation, ReadReport, Settings, binding};
 pub use metadata::Phase;
 pub use plan::planning;
-pub use policy::early::WritersBeside;
 pub use policy::learned::LearnedFacts;
 pub use policy::path::{Path, Reason};
-pub use record::report::{CallReport, FanIn, Limit, LimitedBy, Seconds, Why};
+pub use policy::rules::WritersBeside;
 pub use record::timeline::{self, RankTimeline};
-pub use roles::auto_choice::{AutoChoice, AutoKernel};
-pub use roles::{Phases, Roles, choice};
+pub use record::{CallReport, FanIn, Limit, LimitedBy, Seconds, Why};
+pub use roles::{AutoChoice, AutoKernel, Phases, Roles, choice};
 pub use setup::meet_hosts;
 pub use setup::terms::FirstAgreement;
 pub use storage::behind::process::{may_be_behind, wait_for_writes, write_everything};

@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
+use super::Message;
 use super::execute::{Memory, check_whole};
-use super::transport::Message;
 use crate::error::Result;
 use crate::schedule::{Buffer, ReduceOp, Span};
 use crate::topology::Rank;

@@ -11,10 +11,9 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::pin::pin;
 use std::sync::Arc;
 
-use super::failure::FailureHandling;
 use super::shared::{CallBoard, Grouped, Hosts, HostsAre, Shared, Watch};
-use super::transport::{Completion, Message, Ticket, Transport};
-use super::waiting::{Pending, Waiting, pause};
+use super::waiting::{FailureHandling, Pending, Waiting, pause};
+use super::{Completion, Message, Ticket, Transport};
 use crate::error::{Error, Result};
 use crate::schedule::{Action, Op, OpId, Progress, ReduceOp, Schedule, Span};
 use crate::topology::{Rank, Topology};
@@ -105,9 +104,10 @@ pub async fn on_a_sending_thread() {
 pub struct Endpoint {
     transport: Box<dyn Transport>,
     waiting: Waiting,
-    grouped: Option<Grouped>,
+    /// Groups of ranks that share memory.
+    pub(super) grouped: Option<Grouped>,
     /// Hosts in use, and whether they are real.
-    hosts: Option<(HostsAre, Arc<Hosts>)>,
+    pub(super) hosts: Option<(HostsAre, Arc<Hosts>)>,
     /// Label of each rank's real host, once all are known.
     labels: Option<Arc<[usize]>>,
     /// Nodes of the ranks, once they are known.
@@ -159,14 +159,6 @@ impl Endpoint {
         self.hosts().filter(|hosts| hosts.leaders().len() == 1)?.here().cloned()
     }
 
-    pub(super) fn grouped(&self) -> Option<&Grouped> {
-        self.grouped.as_ref()
-    }
-
-    pub(super) fn set_grouped(&mut self, grouped: Grouped) {
-        self.grouped = Some(grouped);
-    }
-
     /// Returns the hosts of the ranks, once they are found.
     pub fn hosts(&self) -> Option<&Arc<Hosts>> {
         self.hosts.as_ref().map(|(_, hosts)| hosts)
@@ -186,10 +178,6 @@ impl Endpoint {
     pub fn share_nothing(&mut self, labels: Arc<[usize]>) {
         self.board.set(None);
         (self.hosts, self.labels) = (None, Some(labels));
-    }
-
-    pub(super) fn found_hosts(&self) -> Option<&(HostsAre, Arc<Hosts>)> {
-        self.hosts.as_ref()
     }
 
     pub(super) fn set_hosts(&mut self, are: HostsAre, hosts: Arc<Hosts>, labels: Arc<[usize]>) {

@@ -12,8 +12,8 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
-use super::failure::Stop;
-use super::transport::{Completion, Idle, Message, Ticket, Transport};
+use super::waiting::Stop;
+use super::{Completion, Idle, Message, Ticket, Transport};
 use crate::error::{Error, Result};
 use crate::schedule::SendMode;
 use crate::topology::Rank;

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use super::ir::{Action, OpId, Schedule};
+use super::{Action, OpId, Schedule};
 
 /// The state of a schedule in execution. O(operations + dependencies) to set up, O(1) amortised per operation.
 #[derive(Debug)]

@@ -6,7 +6,7 @@
 //! reverse of it, which is one order on all ranks too. Throttles stay: a reversed batch is a batch, and a sliding limit keeps
 //! its number.
 
-use super::ir::{Action, Buffer, Op, OpId, Schedule, SendMode, Span};
+use super::{Action, Buffer, Op, OpId, Schedule, SendMode, Span};
 
 impl Schedule {
     /// Returns the transposed schedule, whose sends have the mode `mode`. [`Buffer::Send`] and [`Buffer::Receive`]

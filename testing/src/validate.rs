@@ -13,8 +13,8 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
 use tributary::Rank;
-use tributary::schedule::ir::{Action, Buffer, OpId, Schedule, Span};
 use tributary::schedule::progress::Progress;
+use tributary::schedule::{Action, Buffer, OpId, Schedule, Span};
 
 /// Bytes that the schedules must move from one rank's send buffer to another rank's receive buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

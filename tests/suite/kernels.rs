@@ -2,8 +2,7 @@
 //! messages.
 
 use rand::{RngExt, SeedableRng, rngs::SmallRng};
-use tributary::exchange::local::LocalAggregators;
-use tributary::exchange::two_layer::{Share, TwoLayer};
+use tributary::exchange::two_layer::{LocalAggregators, Share, TwoLayer};
 use tributary::exchange::{Exchange, KERNELS, Kernel, RankList, ReceiverIndex, Transfer};
 use tributary::schedule::{Buffer, Schedule, SendMode, Span, Throttle, ThrottleMode};
 use tributary::{Rank, Topology};

@@ -6,7 +6,7 @@ mod io;
 use std::fmt::{Display, Formatter};
 
 use crate::calls::CallGroups;
-use crate::rank::Rank;
+use crate::topology::Rank;
 use crate::wire::{self, Output, Wire};
 
 pub use io::{DeferredWrite, FileOperation, IoCause, IoClass};

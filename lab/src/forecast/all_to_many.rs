@@ -3,8 +3,7 @@
 use super::kernel_orders::KernelOrders;
 use crate::sim::{self, ChainSide, Chains, WorkPart, Workload};
 use tributary::error::{Error, Result};
-use tributary::exchange::local::LocalAggregators;
-use tributary::exchange::two_layer::{Share, TwoLayer};
+use tributary::exchange::two_layer::{LocalAggregators, Share, TwoLayer};
 use tributary::exchange::{ASCENDING_ISSEND, Exchange, Kernel, RankList, ReceiverIndex, Transfer};
 use tributary::schedule::{Buffer, Schedule, Span, Throttle};
 use tributary::topology::{Rank, Topology};

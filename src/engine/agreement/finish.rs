@@ -8,12 +8,11 @@ use tributary_base::wire::frame::Encoder;
 
 use crate::access::Direction;
 use crate::collectives::team::{Combine, Team};
-use crate::engine::facts::agreed::Agreed;
+use crate::engine::facts::Agreed;
 use crate::engine::policy::learned::{FileTimes, Took};
 use crate::engine::policy::path::Path;
 use crate::engine::policy::rules::Decision;
-use crate::engine::record::report::CallTotals;
-use crate::engine::record::report::{CallReport, Clock, Lap, Seconds};
+use crate::engine::record::{CallReport, CallTotals, Clock, Lap, Seconds};
 use crate::engine::setup::Setup;
 use crate::engine::shared::arena::TURN;
 use crate::engine::shared::window_writer::WindowWriter;

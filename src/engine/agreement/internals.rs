@@ -3,16 +3,14 @@
 use tributary_base::wire;
 use tributary_base::wire::frame::{self, Encoder, LENGTH};
 
-use super::contribution::Contribution;
+use super::first::Contribution;
 use super::footprint::Footprint;
 use super::small::{SmallPiece, add_pieces};
 use crate::access::{Access, BufferLayout, Direction, Extent, Extents, Source};
 use crate::collectives::team::MAX_BODY;
-use crate::engine::facts::Facts;
-use crate::engine::facts::agreed::Agreed;
 use crate::engine::facts::calls::{CallKind, CallKinds};
-use crate::engine::facts::reuse::AccessShift;
-use crate::engine::facts::tiling::Tiling;
+use crate::engine::facts::overlap::Tiling;
+use crate::engine::facts::{AccessShift, Agreed, Facts};
 use crate::topology::Rank;
 
 /// Returns what `encode` encodes: at most a few times `given` bytes, from which it was decoded.

@@ -1,12 +1,11 @@
 //! Predicts the path of a planned write, by the rules that a real call follows.
 
-use super::contribution::Contribution;
-use super::first::{OwnVote, contribution, decided, takes_small};
+use super::first::{Contribution, OwnVote, contribution, decided, takes_small};
 use crate::access::{Direction, Extents};
 use crate::drivers::{Driver, Layout};
+use crate::engine::facts::AccessShift;
 use crate::engine::facts::calls::CallForm;
-use crate::engine::facts::reuse::AccessShift;
-use crate::engine::facts::tiling::Tiling;
+use crate::engine::facts::overlap::Tiling;
 use crate::engine::policy::path::{Path, Reason};
 use crate::engine::policy::rules::{Decision, Rules};
 use crate::engine::policy::windows::WindowPlanner;
@@ -40,7 +39,7 @@ impl PredictedPath {
     pub fn new(topology: Topology, layout: Layout, driver: Box<dyn Driver>, hints: Hints) -> Result<Self> {
         hints.check(topology.ranks())?;
         let exchange = ExchangePlanner::new(0, &topology, layout, driver, &hints, Costs::CLUSTER)?;
-        let (nodes, windows) = (topology.nodes(), exchange.windows_in_memory());
+        let (nodes, windows) = (topology.nodes(), exchange.windows);
         let (shares_memory, in_nodes) = shares_memory_on_nodes(&hints, topology.ranks(), nodes);
         let by_host = in_nodes && may_be_by_host(nodes, &hints, windows.lock_unit);
         let votes = VoteTerms::new(Tiling::from_key(0), by_host, &hints, &exchange, &layout);

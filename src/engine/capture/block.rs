@@ -9,7 +9,7 @@ use tributary_base::wire::varint::Varints;
 use tributary_base::wire::{self, Wire};
 
 use crate::access::{BufferLayout, Direction, Extent, Extents, Packer};
-use crate::engine::record::report::Seconds;
+use crate::engine::record::Seconds;
 use crate::engine::record::timeline::{RankTimeline, Round};
 use crate::error::{Error, Result};
 

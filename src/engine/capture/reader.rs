@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::block::{self, Call};
 use super::layout::{Header, PartEntry, read_front};
-use crate::engine::record::report::CallReport;
+use crate::engine::record::CallReport;
 use crate::engine::record::timeline::RankTimeline;
 use crate::error::{Error, FileOperation, Result};
 use crate::topology::{Rank, Topology};

@@ -8,7 +8,7 @@ use super::block::{BlockWriter, ListPlace, timeline_body};
 use super::layout::Asked;
 use super::target::CaptureTarget;
 use crate::access::{BufferLayout, Direction, Extents};
-use crate::engine::record::report::CallReport;
+use crate::engine::record::CallReport;
 use crate::engine::record::timeline::RankTimeline;
 use crate::error::Error;
 use crate::world::clock;

@@ -8,10 +8,9 @@ use bytes::Bytes;
 
 use crate::access::Sink;
 use crate::drivers::Window;
-use crate::engine::data::rounds::{Rounds, is_missing, no_memory_of};
-use crate::engine::data::windows::Windows;
-use crate::engine::lists::flow::Outflow;
-use crate::engine::metadata::variable_exchange::slot_of;
+use crate::engine::data::rounds::{Rounds, Windows, is_missing, no_memory_of};
+use crate::engine::lists::Outflow;
+use crate::engine::metadata::slot_of;
 use crate::engine::storage::window_queue::WindowBuffer;
 use crate::engine::two_layer::node::NodeMember;
 use crate::error::{Error, Result};

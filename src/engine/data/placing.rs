@@ -8,11 +8,9 @@ use bytes::Bytes;
 
 use crate::access::Source;
 use crate::drivers::Window;
-use crate::engine::data::rounds::{Rounds, is_missing, no_memory_of};
-use crate::engine::data::windows::Windows;
-use crate::engine::lists::flow::Outflow;
-use crate::engine::lists::zero_copy::ZeroCopySends;
-use crate::engine::metadata::variable_exchange::slot_of;
+use crate::engine::data::rounds::{Rounds, Windows, is_missing, no_memory_of};
+use crate::engine::lists::{Outflow, ZeroCopySends};
+use crate::engine::metadata::slot_of;
 use crate::engine::storage::window_queue::WindowBuffer;
 use crate::engine::two_layer::node::NodeMember;
 use crate::error::{Error, Result};

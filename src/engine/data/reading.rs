@@ -9,12 +9,10 @@ use std::time::Duration;
 
 use crate::access::{Direction, Sink};
 use crate::engine::data::delivering::{Delivering, RoundDelivered, RoundReceives};
-use crate::engine::data::rounds::{DATA, Rounds};
-use crate::engine::data::windows::Opened;
+use crate::engine::data::rounds::{DATA, Opened, Rounds};
 use crate::engine::plan::Plan;
-use crate::engine::record::report::DataCounts;
-use crate::engine::storage::window_queue::WindowBuffer;
-use crate::engine::storage::window_queue::WindowQueue;
+use crate::engine::record::DataCounts;
+use crate::engine::storage::window_queue::{WindowBuffer, WindowQueue};
 use crate::engine::storage::worker::Task;
 use crate::engine::watchdog::{CallStage, StallWatchdog};
 use crate::error::{Error, Result};

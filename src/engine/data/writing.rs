@@ -6,13 +6,11 @@ use std::time::Duration;
 
 use crate::access::{Direction, Source};
 use crate::engine::data::placing::{Placing, RoundMessage, RoundPlaced, RoundSends};
-use crate::engine::data::rounds::{DATA, Rounds};
-use crate::engine::data::windows::Opened;
-use crate::engine::lists::zero_copy::ZeroCopySends;
+use crate::engine::data::rounds::{DATA, Opened, Rounds};
+use crate::engine::lists::ZeroCopySends;
 use crate::engine::plan::Plan;
-use crate::engine::record::report::DataCounts;
-use crate::engine::storage::window_queue::WindowBuffer;
-use crate::engine::storage::window_queue::WindowQueue;
+use crate::engine::record::DataCounts;
+use crate::engine::storage::window_queue::{WindowBuffer, WindowQueue};
 use crate::engine::storage::worker::Task;
 use crate::engine::watchdog::{CallStage, StallWatchdog};
 use crate::error::Result;

@@ -1,25 +1,32 @@
-//! What bindings to other languages and libraries need on a file, and programs do not.
+//! What bindings to other languages and libraries need on a file, and programs do not; and collective calls in which another library,
+//! such as the MPI library, works on the same file.
+//!
+//! The engine keeps its own calls and the other library's in order: another library lets a rank return as soon as the rank's own
+//! work is done, and the engine lets a rank write before the ranks agree.
 
 use std::path::Path;
+use std::pin::pin;
 use std::sync::Arc;
 
 use crate::access::Direction;
+use crate::collectives::agree;
 use crate::drivers::Mode;
-use crate::engine::facts::calls::CallForm;
+use crate::engine::facts::Amount;
+use crate::engine::facts::calls::{CallForm, CallKind};
 use crate::engine::file::File;
-use crate::engine::file::open::Opening;
-use crate::engine::file::operation::Operation;
-use crate::engine::policy::early::WritersBeside;
+use crate::engine::file::transfer::Operation;
+use crate::engine::file::without_data::Opening;
 use crate::engine::policy::learned::LearnedFacts;
-use crate::engine::record::report::CallReport;
+use crate::engine::policy::rules::WritersBeside;
+use crate::engine::record::CallReport;
 use crate::engine::setup::terms::FirstAgreement;
 use crate::engine::storage::SystemFiles;
 use crate::error::{Error, Result};
 use crate::fabric::Endpoint;
 use crate::fabric::mpi::{end_job, is_running};
 use crate::hints::{FileHints, Hints, OnFailure, Unused};
+use crate::topology::Rank;
 
-pub use super::beside::{run_between, sync_with, wait_for_all};
 pub use super::transfer::Asked;
 
 /// The result of a collective write or read on one rank.
@@ -172,4 +179,78 @@ pub fn exchange_window(file: &File) -> Option<u64> {
 /// `None` if nothing changed by it. Local.
 pub fn learned(file: &File) -> Option<LearnedFacts> {
     LearnedFacts::of(&file.calls.learned, &file.setup.exchange.roles.aggregators)
+}
+
+/// Syncs like [`File::sync`], and also runs `other` on every rank. Ranks may wait for each other in `other`: it starts
+/// when all ranks are known to be in this call. Collective. Costs two agreements.
+///
+/// # Errors
+/// The same errors as [`File::sync`], or the error of `other` of the lowest rank, on every rank.
+pub async fn sync_with(file: &mut File, other: impl FnOnce(Rank) -> Result<()>) -> Result<()> {
+    file.usable()?;
+    file.handle.note_others_bytes();
+    file.arrive(CallKind::Sync).await?;
+    let synced = other(file.endpoint.rank());
+    let synced = file.handle.sync(&file.setup).and(synced);
+    let synced = file.handle.keep_error(synced);
+    let outcome = file.agree_on_end(CallKind::Sync, synced).await;
+    if outcome.is_ok() {
+        file.handle.all_have_synced();
+    }
+    outcome
+}
+
+/// Runs `other` on every rank, a part of a collective call `kind` in which another library changes the file. `other`
+/// starts when all ranks have ended their earlier calls on the file, and no rank begins its next call before `other` has
+/// ended on all ranks: without this order, a rank that another library lets return early could write bytes that a slower
+/// rank then truncates or overwrites. Collective. Costs two agreements.
+///
+/// # Errors
+/// The same on every rank: ranks are in different calls, an error of bytes that earlier writes have left behind, or the
+/// error of `other` of the lowest rank. An operation was dropped before its end.
+pub async fn run_between(file: &mut File, kind: CallKind, other: impl FnOnce(Rank) -> Result<()>) -> Result<()> {
+    file.usable()?;
+    file.handle.write_left_bytes();
+    file.arrive(kind).await?;
+    let outcome = other(file.endpoint.rank());
+    file.handle.note_others_bytes();
+    // The end of earlier writes means nothing any more.
+    file.handle.all_have_synced();
+    file.agree_on_end(kind, outcome).await
+}
+
+/// Waits until all ranks are here: no rank begins its next call on the file before all ranks have ended a collective
+/// write that another library ran. Collective. Costs one agreement.
+///
+/// # Errors
+/// The same on every rank: ranks are in different calls, or an error of bytes that earlier writes have left behind. An
+/// operation was dropped before its end.
+pub async fn wait_for_all(file: &mut File) -> Result<()> {
+    file.usable()?;
+    file.handle.note_others_bytes();
+    file.arrive(CallKind::Agreement).await
+}
+
+impl File {
+    /// Makes the first agreement of a call without data. Collective.
+    async fn arrive(&mut self, kind: CallKind) -> Result<()> {
+        let waiting = self.endpoint.waiting().clone();
+        waiting.call(pin!(self.agree_without_data(kind, Ok(()), Amount::NONE))).await.map(drop)
+    }
+
+    /// Makes the outcome of a call that all ranks have begun the same on all ranks: an error of this rank's bytes that
+    /// earlier writes have left behind, or else `own`. Collective. Costs one agreement.
+    async fn agree_on_end(&mut self, kind: CallKind, own: Result<()>) -> Result<()> {
+        let waiting = self.endpoint.waiting().clone();
+        let deferred = self.handle.behind.as_ref().and_then(|behind| behind.bring_error());
+        let own = deferred.map_or(own, Err);
+        self.observers.begin(&waiting, self.name(kind));
+        let outcome = waiting.call(pin!(agree(&mut self.endpoint, own))).await;
+        self.observers.end();
+        self.observers.left(outcome.is_err());
+        if let Some(behind) = &self.handle.behind {
+            behind.returned(&outcome);
+        }
+        outcome
+    }
 }

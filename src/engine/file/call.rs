@@ -3,9 +3,9 @@
 //!
 //! | step | what it is | where |
 //! |---|---|---|
-//! | facts | a rank's arguments: which call it is in, its extents, its error, the bytes it has already moved | `facts`, `policy/early.rs` |
+//! | facts | a rank's arguments: which call it is in, its extents, its error, the bytes it has already moved | `facts`, `policy/rules.rs` |
 //! | first agreement | the facts of all ranks, merged; one rank decides how the bytes go, and why | `agreement/first.rs`, `policy/rules.rs` |
-//! | rounds | the bytes move: directly, through windows, or in messages by a plan | `ways`; below it `plan`, `data`, `shared`, `storage` |
+//! | rounds | the bytes move: directly, through windows, or in messages by a plan | `through_windows`, `data`; below them `plan`, `shared`, `storage` |
 //! | outcome | errors, counts and times, on which all ranks agree | `agreement/finish.rs` |
 //!
 //! The public calls on a file are in [`file`](super).
@@ -14,27 +14,22 @@ use crate::access::{Access, BufferLayout, Direction, Extents, Memory, Sink};
 use crate::collectives::broadcast_error;
 use crate::collectives::team::Team;
 use crate::drivers::Mode;
-use crate::engine::agreement::contribution::Contribution;
-use crate::engine::agreement::fault::agreed_error;
 use crate::engine::agreement::finish::{CallOutcome, agree_on_outcome};
-use crate::engine::agreement::first::{FirstPart, OwnVote, contribution, takes_small};
+use crate::engine::agreement::first::{Contribution, FirstPart, OwnVote, contribution, takes_small};
 use crate::engine::agreement::footprint::{Footprint, Runs};
-use crate::engine::agreement::truly_disjoint;
-use crate::engine::facts::agreed::Agreed;
+use crate::engine::agreement::{agreed_error, truly_disjoint};
+use crate::engine::data::Exchange;
 use crate::engine::facts::calls::{CallFault, CallKind};
-use crate::engine::facts::reuse::AccessShift;
-use crate::engine::facts::{Amount, Facts};
+use crate::engine::facts::{AccessShift, Agreed, Amount, Facts};
 use crate::engine::file::transfer::NO_EXTENTS;
 use crate::engine::file::{File, FileState};
 use crate::engine::policy::path::Path;
 use crate::engine::policy::rules::Rules;
-use crate::engine::record::report::CallReport;
-use crate::engine::record::report::CallTotals;
+use crate::engine::record::{CallReport, CallTotals};
 use crate::engine::staging::copy_to_device;
 use crate::engine::storage::window_queue::Outcome;
+use crate::engine::through_windows::{ThroughWindows, sorted};
 use crate::engine::watchdog::CallStage;
-use crate::engine::ways::exchange::Exchange;
-use crate::engine::ways::windows::{ThroughWindows, sorted};
 use crate::error::{Error, Result};
 use crate::hints::Switch;
 

@@ -5,22 +5,17 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | `open`, `closing` | the bodies of the opening; of sync, the size, agreements and the close |
+//! | `without_data` | the bodies of the opening, sync, the size, agreements and the close; what is in force for a file |
 //! | `transfer` | the body of collective writes, reads and refusals, and the ways to wait for it; independent calls |
 //! | `call` | a collective call from begin to end, over a team of ranks |
-//! | `operation`, `settings` | a call that was started; what is in force for a file |
-//! | [`binding`] | what bindings need and programs do not; `beside`: calls in which another library uses the same file |
+//! | [`binding`] | what bindings need and programs do not; calls in which another library uses the same file |
 //! | `capturing` | stores the capture at the close |
 
-mod beside;
 pub mod binding;
 mod call;
 mod capturing;
-mod closing;
-mod open;
-mod operation;
-mod settings;
 mod transfer;
+mod without_data;
 
 use std::path::PathBuf;
 use std::pin::pin;
@@ -32,10 +27,10 @@ use crate::engine::capture::target::CaptureTarget;
 use crate::engine::facts::calls::{CallForm, CallKind};
 use crate::engine::handle::FileHandle;
 use crate::engine::observers::Observers;
-use crate::engine::plan::cached::Plans;
-use crate::engine::policy::early::EarlyWrites;
+use crate::engine::plan::Plans;
 use crate::engine::policy::learned::Learned;
-use crate::engine::record::report::{CallReport, FanIn};
+use crate::engine::policy::rules::EarlyWrites;
+use crate::engine::record::{CallReport, FanIn};
 use crate::engine::setup::Setup;
 use crate::engine::storage::{OpenStorage, SystemFiles};
 use crate::engine::watchdog::StallWatchdog;
@@ -44,12 +39,11 @@ use crate::fabric::Endpoint;
 use crate::hints::{Hints, Switch};
 use crate::topology::Rank;
 
-pub use operation::Operation;
-pub use settings::Settings;
-pub use transfer::ReadReport;
+pub use transfer::{Operation, ReadReport};
+pub use without_data::Settings;
 
-use open::Opening;
 use transfer::Asked;
+use without_data::Opening;
 
 /// An open file. If a method is collective, all ranks must call it, in the same order, and all get the same error or
 /// none. Other methods are local.

@@ -1,20 +1,23 @@
 //! Moves bytes between memory and file: what a rank asks of a collective write or read, the body of such a call, the ways
-//! to wait for it; and the independent writes and reads of one rank, which do not cache.
+//! to wait for it, one of which is an [`Operation`]; and the independent writes and reads of one rank, which do not cache.
 
-use std::pin::pin;
+use std::future::Future;
+use std::pin::{Pin, pin};
+use std::task::{Context, Poll, Waker};
 use std::time::Instant;
 
 use crate::access::{Access, BufferLayout, Direction, Extents, Memory, Sink, Source};
 use crate::device;
 use crate::drivers::Mode;
+use crate::engine::file::File;
 use crate::engine::file::call::CallAccess;
-use crate::engine::file::{File, Operation};
 use crate::engine::plan;
-use crate::engine::record::report::CallReport;
+use crate::engine::record::CallReport;
 use crate::engine::staging::{copy_to_device, stage_read, stage_write};
 use crate::engine::storage::window_queue::Outcome;
-use crate::engine::ways::windows::sorted;
+use crate::engine::through_windows::sorted;
 use crate::error::{Error, FileOperation, Result};
+use crate::fabric::Waiting;
 
 /// The result of a collective read on one rank.
 #[derive(Debug, Clone, PartialEq)]
@@ -249,5 +252,49 @@ impl File {
         let (place, mut to) = ((self.endpoint.rank(), &*self.setup.path), Access { file: &file, layout, memory: sink });
         copy_to_device(place, &mut Sink::from(&mut staged[..]), &mut to, &mut outcome);
         outcome.error.map_or(Ok(outcome.bytes), Err)
+    }
+}
+
+/// A non-blocking collective operation. It makes progress only inside [`Operation::test`] and [`Operation::wait`].
+///
+/// With operations in flight on several files, wait for them in the same order on every rank, or test all of them: a
+/// wait for one operation does not advance the others.
+///
+/// If an operation is dropped before its end, the file can only be closed: every later call on this rank is an error.
+/// Other ranks do not know this, and may wait for ever for this rank's part. Complete windows may be in the file.
+#[must_use = "an operation makes progress only when it is tested or waited for"]
+pub struct Operation<'a, T> {
+    /// The running call; `None` after its end.
+    future: Option<Pin<Box<dyn Future<Output = Result<T>> + 'a>>>,
+    waiting: Waiting,
+}
+
+impl<'a, T> Operation<'a, T> {
+    /// Returns the operation that runs `future` ([`Waiting::call`]).
+    fn new(future: Pin<Box<dyn Future<Output = Result<T>> + 'a>>, waiting: Waiting) -> Self {
+        Self { future: Some(future), waiting }
+    }
+
+    /// Makes all progress that is possible without waiting for other ranks or buffers. Returns the outcome once, at the
+    /// end of the operation; otherwise `None`.
+    pub fn test(&mut self) -> Option<Result<T>> {
+        match self.future.as_mut()?.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(outcome) => {
+                self.future = None;
+                Some(outcome)
+            }
+            Poll::Pending => None,
+        }
+    }
+
+    /// Waits for the end of the operation; yields the core or sleeps while there is nothing to do.
+    ///
+    /// # Errors
+    /// The error of the operation; an error of state if [`Operation::test`] has already returned the outcome.
+    pub fn wait(mut self) -> Result<T> {
+        match &mut self.future {
+            Some(future) => self.waiting.wait(future.as_mut()),
+            None => Err(Error::state("the operation has ended already; do not test it again")),
+        }
     }
 }

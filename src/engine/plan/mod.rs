@@ -1,24 +1,26 @@
-//! The plan of an exchange: which bytes each rank sends to each aggregator.
+//! The plan of an exchange: which bytes each rank sends to each aggregator; and the plans of earlier calls, which calls with the same
+//! accesses reuse.
+//!
+//! [`planning`] counts what a write of any number of ranks would exchange, without running it.
 
-pub(in crate::engine) mod cached;
-pub(in crate::engine) mod duplicate_reads;
 pub mod planning;
+
+use std::cell::OnceCell;
+use std::sync::Arc;
 
 use crate::access::{BufferLayout, Extent, Extents};
 use crate::collectives::{agree, allreduce};
 use crate::drivers::Domains;
-use crate::engine::facts::Amount;
+use crate::engine::facts::{AccessShift, Agreed, Amount, Reuse};
 use crate::engine::lists::flatten::{ListsToSend, flatten};
-use crate::engine::metadata::Phase;
-use crate::engine::metadata::{Announced, announce};
-use crate::engine::policy::ROUNDS_AHEAD;
+use crate::engine::metadata::{Announced, Phase, announce};
 use crate::engine::policy::learned::Learned;
-use crate::engine::record::report::{Clock, Lap};
-use crate::engine::roles::Phases;
-use crate::engine::roles::auto_choice::AutoChoice;
+use crate::engine::policy::{KEPT_REQUESTS, MOST_PLANS, ROUNDS_AHEAD};
+use crate::engine::record::{Clock, Lap};
 use crate::engine::roles::choice::Layering;
+use crate::engine::roles::{AutoChoice, Phases};
 use crate::engine::setup::Setup;
-use crate::engine::setup::exchange::Division;
+use crate::engine::setup::exchange::{Division, ExchangePlanner};
 use crate::error::{Error, Result};
 use crate::fabric::Endpoint;
 use crate::fabric::pool::size_of_block;
@@ -39,7 +41,7 @@ pub struct Plan {
     /// Result of the metadata phase: the lists that this rank received.
     pub announced: Announced,
     /// Route of this rank's data messages, and the local aggregators.
-    pub data: std::sync::Arc<Phase>,
+    pub data: Arc<Phase>,
     /// Kernel that `auto` chose, or that two layers were not possible, for reports; `None` if there is nothing to
     /// report.
     pub auto: Option<AutoChoice>,
@@ -177,6 +179,102 @@ pub fn check_access(file: &Extents, layout: &BufferLayout, buffer: usize) -> Res
     match file.span() {
         Some((_, end)) if end > i64::MAX as u64 => Err(Error::argument("extent end", end, "2^63 - 1 or less")),
         _ => Ok(()),
+    }
+}
+
+/// The kept plans of a file: enough for several accesses that take turns, within bounds. All ranks have the same plans
+/// in the same order, because every exchange finds or makes one on all ranks.
+#[derive(Default)]
+pub struct Plans(Vec<Cached>);
+
+impl Plans {
+    /// Returns how an access relates to the accesses of the plans, and the plan that may fit. O(encoded size of the
+    /// access) for each plan with a similar access.
+    pub fn again(&self, file: &Extents, layout: &BufferLayout) -> (AccessShift, Option<&Cached>) {
+        let shifts =
+            self.0.iter().enumerate().filter_map(|(plan, cached)| Some((plan, cached, cached.again(file, layout)?)));
+        let (mut plans, mut first) = (0, None);
+        for (plan, cached, by) in shifts {
+            let (_, same) = *first.get_or_insert((cached, by));
+            plans |= u64::from(same == by) << plan;
+        }
+        match first {
+            None => (AccessShift::No, None),
+            Some((cached, _)) if file.count() == 0 => (AccessShift::Nothing(plans), Some(cached)),
+            Some((cached, by)) => (AccessShift::Shifted(plans, by), Some(cached)),
+        }
+    }
+
+    /// Selects the plan on which all ranks agreed for this call, if the shift fits the layout of the file, and nothing was
+    /// learned since the plan was made. Returns the shift in bytes.
+    pub fn find(&mut self, agreed: &Agreed, planner: &ExchangePlanner, learned: &Learned) -> Option<i64> {
+        let Reuse { plan, shift } = agreed.reuse?;
+        let cached = self.0.get(plan)?;
+        let fits = cached.plan.changes == learned.changes && cached.fits(shift, &agreed.left, planner);
+        if fits {
+            let found = self.0.remove(plan);
+            self.0.push(found);
+        }
+        fits.then_some(shift)
+    }
+
+    /// Keeps a plan that this call has made. Removes the plan on which all ranks agreed, if it did not fit, and the plans unused for longest if there are too many.
+    pub fn keep(&mut self, cached: Cached, agreed: &Agreed) {
+        if let Some(Reuse { plan, .. }) = agreed.reuse
+            && plan < self.0.len()
+        {
+            self.0.remove(plan);
+        }
+        self.0.push(cached);
+        let requests = |plans: &[Cached]| plans.iter().fold(0u64, |sum, cached| sum.saturating_add(cached.requests));
+        while self.0.len() > MOST_PLANS || (self.0.len() > 1 && requests(&self.0) > KEPT_REQUESTS) {
+            self.0.remove(0);
+        }
+    }
+
+    /// Returns the plan of this call, or of the last call that had one.
+    pub fn current(&self) -> Option<&Arc<Plan>> {
+        self.0.last().map(|cached| &cached.plan)
+    }
+}
+
+/// A kept plan, and this rank's access for which it was made.
+pub struct Cached {
+    file: Extents,
+    layout: BufferLayout,
+    /// Agreed end of the call's bytes in the file.
+    end: u64,
+    /// Number of extents of all ranks.
+    requests: u64,
+    /// This rank's part of [`Amount::touched`], after its first use.
+    touched: OnceCell<u64>,
+    plan: Arc<Plan>,
+}
+
+impl Cached {
+    /// Makes an entry for a plan of this rank's access. `left` is the amount of all ranks.
+    pub fn new(file: &Extents, layout: &BufferLayout, left: &Amount, plan: Arc<Plan>) -> Self {
+        let (end, requests) = (left.end, left.requests);
+        Self { file: file.clone(), layout: layout.clone(), end, requests, touched: OnceCell::new(), plan }
+    }
+
+    /// Returns the number of bytes by which an access is shifted from the access of this plan; `None` if it differs
+    /// otherwise. O(encoded size of the access).
+    fn again(&self, file: &Extents, layout: &BufferLayout) -> Option<i64> {
+        file.shift_from(&self.file).filter(|_| self.layout == *layout)
+    }
+
+    /// Returns true if a shift, the same on all ranks, fits the layout of the file.
+    fn fits(&self, by: i64, left: &Amount, planner: &ExchangePlanner) -> bool {
+        let is_whole = planner.fits(by, left.bytes);
+        is_whole && left.end == self.end.wrapping_add(by as u64)
+    }
+
+    /// Returns about the number of windows that the access touches. `count` computes the number at the first use.
+    /// (Needed for every call that may repeat: if the plan does not fit on another rank, a new plan needs the sum over
+    /// all ranks.)
+    pub fn touched(&self, count: impl FnOnce() -> u64) -> u64 {
+        *self.touched.get_or_init(count)
     }
 }
 

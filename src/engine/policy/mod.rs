@@ -1,14 +1,12 @@
 //! Decides the path of a call. This file has every threshold of the engine, with its unit and reason; [`path`] has the paths
-//! and the reasons that reports print, [`rules`] the rules by which one rank chooses a path; [`early`] decides what ranks
-//! write or read before they agree; [`windows`] divides the file into windows; [`learned`] has what earlier calls have
-//! shown.
+//! and the reasons that reports print, [`rules`] the rules by which one rank chooses a path, and a rank writes or reads before the
+//! ranks agree; [`windows`] divides the file into windows; [`learned`] has what earlier calls have shown.
 //!
 //! Sizes of slots, messages and tables are no thresholds; they are defined beside the code that uses them. The hints
 //! are in `src/hints`, and the properties of file systems in the drivers.
 
 use std::time::Duration;
 
-pub mod early;
 pub mod learned;
 pub mod path;
 pub mod rules;

@@ -1,14 +1,24 @@
-//! Chooses the path of a call. The rules are pure functions of values that all ranks agree on, so all ranks choose the
-//! same path.
+//! Chooses the path of a call, and decides which pieces a rank writes or reads by itself before the first agreement.
+//!
+//! The rules are pure functions of values that all ranks agree on, so all ranks choose the same path. Before the agreement, other
+//! ranks may not be in the call yet.
+//!
+//! Another library may write the file between collective calls by data sieving: it reads a range, replaces its pieces
+//! and writes the range back (ROMIO, in independent writes; under a lock that this library does not take). A rank that
+//! has not arrived may be doing that, and would overwrite what others have written early. So where a caller names such
+//! [writers](WritersBeside), ranks write early only after they have agreed on it, and from then on every rank keeps
+//! its other library from sieving ([`EarlyWrites::are_agreed_on`]).
 
 use tributary_base::wire;
 
 use super::path::{Path, Reason};
 use super::windows::{CallWindows, WindowPlanner};
-use super::{FEW_BESIDE_WINDOWS, FEW_PIECES, LARGE_PIECE, MOSTLY_EMPTY};
-use crate::access::Direction;
-use crate::engine::facts::Amount;
-use crate::engine::facts::agreed::Agreed;
+use super::{
+    DENSE_PART, FAR_APART, FEW_BESIDE_WINDOWS, FEW_PIECES, LARGE_OF_FEW, LARGE_PIECE, LARGE_TO_READ, MOSTLY_EMPTY,
+    WORTH_OPENING,
+};
+use crate::access::{Direction, Extents};
+use crate::engine::facts::{Agreed, Amount};
 use crate::hints::{Hints, Overlap, Switch};
 
 /// The settings of a file that the rules use in every call.
@@ -45,7 +55,7 @@ impl Rules<'_> {
     }
 
     /// Returns the value of the hint that switches collective buffering in this direction.
-    pub(super) fn switch(&self) -> Switch {
+    fn switch(&self) -> Switch {
         match self.direction {
             Direction::Write => self.hints.cb_write,
             Direction::Read => self.hints.cb_read,
@@ -54,7 +64,7 @@ impl Rules<'_> {
 
     /// Returns the minimum mean size in bytes of pieces that go directly: the cost of a system call, or the hint
     /// `trib_direct_min` if the file system locks larger units.
-    pub(super) fn large(&self) -> u64 {
+    fn large(&self) -> u64 {
         if self.windows.lock_unit > 1 { self.hints.direct_min } else { self.hints.direct_min.min(LARGE_PIECE) }
     }
 
@@ -149,172 +159,108 @@ impl Rules<'_> {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use Direction::{Read, Write};
+/// Facts that a rank knows about another library that may write the file between collective calls.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct WritersBeside {
+    /// True if all ranks are known to be in this call: none of them is in a call of the other library.
+    pub all_are_here: bool,
+    /// True if the other library has written a strided access for this rank, with data sieving if nobody keeps it
+    /// from that. Then ranks stop writing early, so that it may sieve.
+    pub have_sieved: bool,
+}
 
-    use super::super::early::tests::with;
-    use super::*;
-    use crate::access::Extents;
-    use crate::engine::facts::agreed::tests::agreed;
-    use crate::engine::facts::tiling::Tiling;
+/// The decision if a rank may write before the first agreement.
+#[derive(Debug, Default)]
+pub struct EarlyWrites {
+    beside: Option<WritersBeside>,
+    are_agreed_on: bool,
+}
 
-    const MANY: Amount =
-        Amount { start: 0, end: 1 << 21, bytes: 1 << 20, requests: 1 << 14, most: 1 << 12, touched: 0 };
-    const CALL: Agreed = Agreed {
-        failed: None,
-        all: MANY,
-        left: MANY,
-        reuse: None,
-        disjoint: Some(true),
-        hosts_are_apart: false,
-        came_along: false,
-        redone: false,
-        no_memory: false,
-        transferred: 0,
-        micros: 0,
-        is_sole: false,
-        wants_early: false,
-        have_sieved: false,
-        decision: Decision { path: Path::Nothing, reason: Reason::Unknown, windows: NO_WINDOWS },
-    };
-    const NO_WINDOWS: CallWindows = CallWindows { base: 0, start: 0, end: 0, window: 0, ring: 0 };
-
-    fn left(left: Amount) -> Agreed {
-        Agreed { left, ..CALL }
+impl EarlyWrites {
+    /// Sets what this rank knows of writers beside this library, for the next call. Without it there are none.
+    pub fn set(&mut self, beside: WritersBeside) {
+        self.beside = Some(beside);
     }
 
-    fn overlapping(left: Amount) -> Agreed {
-        Agreed { left, disjoint: Some(false), ..CALL }
-    }
-
-    type Case = (Direction, &'static str, Agreed, Path, Reason);
-
-    fn check(cases: &[Case], in_memory: bool) {
-        for (direction, hints, agreed, path, reason) in cases {
-            let found = with(*direction, hints, |rules| Rules { in_memory, ..rules }.choose(agreed));
-            assert_eq!(found, (*path, *reason), "{direction:?} with {hints:?}: {agreed:?}");
+    /// Returns true if this rank may write before the first agreement of the next call.
+    pub fn are_allowed(&self) -> bool {
+        match self.beside {
+            None => true,
+            Some(beside) => beside.all_are_here || self.are_agreed_on,
         }
     }
 
-    #[test]
-    fn paths_of_all_ranks() {
-        let (none, behind) = (Agreed { all: Amount::NONE, ..left(Amount::NONE) }, left(Amount { end: 0, ..MANY }));
-        let independent = left(Amount::NONE);
-        for in_memory in [false, true] {
-            let cases = [
-                (Write, "", none, Path::Nothing, Reason::NoData),
-                (Read, "romio_cb_read=disable", behind, Path::Nothing, Reason::BehindEnd),
-                (Write, "", independent, Path::Independent, Reason::WroteItself),
-                (Read, "", independent, Path::Independent, Reason::ReadItself),
-            ];
-            check(&cases, in_memory);
-        }
+    /// Returns true if another library has sieved for this rank.
+    pub fn have_sieved(&self) -> bool {
+        self.beside.is_some_and(|beside| beside.have_sieved)
     }
 
-    #[test]
-    fn paths_by_messages() {
-        let small = Reason::SmallRequests { mean: 64, large: 16_384 };
-        let (large, direct_min) = (Reason::LargeRequests { mean: 16_384 }, "locks;trib_direct_min=8192");
-        let switched = |direction, on| Reason::Switch { direction, on };
-        let some_large = Amount { requests: 64, ..MANY };
-        let (larges, apart) = (left(some_large), Agreed { hosts_are_apart: true, ..overlapping(MANY) });
-        let tiny = Amount { bytes: 999, ..MANY };
-        let along = |left| Agreed { left, came_along: true, ..CALL };
-        let cases = [
-            (Write, "", CALL, Path::Exchange, small),
-            (Read, "", CALL, Path::Exchange, small),
-            (Write, "", along(tiny), Path::Root, Reason::CameAlong),
-            (Write, "", along(MANY), Path::Exchange, small),
-            (Write, "", apart, Path::Hosts, Reason::HostsApart),
-            (Write, "", larges, Path::Direct, large),
-            (Write, "", Agreed { disjoint: None, ..larges }, Path::Direct, large),
-            (Write, direct_min, larges, Path::Direct, large),
-            (Write, "locks;", larges, Path::Exchange, Reason::SmallRequests { mean: 16_384, large: 4 << 20 }),
-            (Write, "", overlapping(some_large), Path::Exchange, Reason::RangesOverlap),
-            (Write, "", Agreed { left: tiny, ..apart }, Path::Exchange, Reason::Small { bytes: 999 }),
-            (Write, "romio_no_indep_rw=true", larges, Path::Exchange, Reason::OnlyAggregators),
-            (Write, "trib_overlap=rank_order", larges, Path::Exchange, Reason::RankOrder),
-            (Read, "trib_overlap=rank_order", larges, Path::Direct, large),
-            (Write, "romio_cb_write=enable", larges, Path::Exchange, switched(Write, true)),
-            (Read, "romio_cb_read=enable", apart, Path::Hosts, Reason::HostsApart),
-            (Read, "romio_cb_read=disable", left(tiny), Path::Direct, switched(Read, false)),
-            (Read, "romio_cb_write=disable", CALL, Path::Exchange, small),
-        ];
-        check(&cases, false);
-        let few = |call: Agreed| Agreed { all: Amount { most: 4, ..MANY }, disjoint: Some(true), ..call };
-        let cases = [
-            (Read, "", few(CALL), Path::Direct, Reason::FewApart),
-            (Read, "", few(apart), Path::Direct, Reason::FewApart),
-            (Read, "", Agreed { disjoint: Some(false), ..few(CALL) }, Path::Exchange, small),
-            (Write, "", few(CALL), Path::Exchange, small),
-            (Read, "romio_cb_read=enable", few(CALL), Path::Exchange, switched(Read, true)),
-        ];
-        check(&cases, false);
-        assert_eq!(with(Read, "locks;", |rules| rules.choose(&few(CALL))).0, Path::Exchange);
+    /// Returns true if a rank of the file may write before other ranks are in the next call; the same on all ranks.
+    pub fn are_agreed_on(&self) -> bool {
+        self.beside.is_some() && self.are_agreed_on
     }
 
-    /// If it is unknown whether ranges overlap, writes find out before bytes that were written directly count, or
-    /// before they write directly.
-    #[test]
-    fn writes_look_whether_ranges_overlap() {
-        let unknown =
-            |requests, transferred| Agreed { disjoint: None, transferred, ..left(Amount { requests, ..MANY }) };
-        let looks = |direction, hints, mut agreed: Agreed| {
-            with(direction, hints, |rules| {
-                (agreed.decision.path, agreed.decision.reason) = rules.choose(&agreed);
-                rules.must_look(&agreed)
-            })
-        };
-        assert!(looks(Write, "", unknown(64, 0)) && looks(Write, "", unknown(1 << 14, 9)));
-        assert!(!looks(Write, "", unknown(1 << 14, 0)) && !looks(Read, "", unknown(64, 9)));
-        assert!(!looks(Write, "", CALL) && !looks(Write, "romio_cb_write=disable", unknown(64, 0)));
-    }
-
-    #[test]
-    fn paths_through_memory() {
-        let (in_slots, in_order) =
-            (Agreed { came_along: true, ..CALL }, "romio_cb_write=disable; trib_overlap=rank_order");
-        let large = Amount { requests: 64, most: 64, ..MANY };
-        let few = Amount { requests: 256, most: 8, end: 1 << 26, ..MANY };
-        let cases = [
-            (Write, "", CALL, Path::Windows, Reason::SmallPieces),
-            (Write, "", Agreed { no_memory: true, ..CALL }, Path::Direct, Reason::NoMemory),
-            (Write, "", in_slots, Path::Slots, Reason::FitsSlots),
-            (Write, "romio_cb_write=enable", in_slots, Path::Slots, Reason::FitsSlots),
-            (Write, "romio_cb_write=disable", in_slots, Path::Direct, Reason::Disabled),
-            (Write, "romio_cb_write=enable", left(large), Path::Windows, Reason::Enabled),
-            (Read, "romio_cb_read=disable", CALL, Path::Direct, Reason::Disabled),
-            (Write, "romio_cb_write=disable", overlapping(MANY), Path::Direct, Reason::Disabled),
-            (Write, in_order, overlapping(MANY), Path::Windows, Reason::MayOverlap),
-            (Write, in_order, CALL, Path::Direct, Reason::Disabled),
-            (Write, "", overlapping(large), Path::Windows, Reason::MayOverlap),
-            (Read, "", overlapping(large), Path::Direct, Reason::LargePieces),
-            (Write, "", left(large), Path::Direct, Reason::LargePieces),
-            (Write, "locks;", left(large), Path::Windows, Reason::SmallPieces),
-            (Write, "", left(few), Path::Direct, Reason::FarApart),
-            (Write, "", left(Amount { most: 9, ..few }), Path::Windows, Reason::SmallPieces),
-            (Write, "", left(Amount { end: 1 << 25, ..few }), Path::Windows, Reason::SmallPieces),
-        ];
-        check(&cases, true);
-    }
-
-    #[test]
-    fn large_pieces_without_overlaps_are_written_directly() {
-        let path = |files: &[Extents]| {
-            let agreed = agreed(files, Some(Tiling::from_key(99)), &[]);
-            with(Write, "", |rules| rules.in_memory().choose(&agreed).0)
-        };
-        let strided = |rank: u64, len: u64| Extents::strided(rank * len, len, 4 * len as i64, 8).unwrap();
-        let all = |len| (0..4).map(|rank| strided(rank, len)).collect::<Vec<_>>();
-        assert_eq!(path(&all(64 << 10)), Path::Direct, "interleaved, and tiled");
-        assert_eq!(path(&all(64)), Path::Windows);
-        let mut overlapping = all(64 << 10);
-        overlapping[2] = strided(1, 64 << 10);
-        assert_eq!(path(&overlapping), Path::Windows);
-        let block = |at: u64| Extents::contiguous(at, 1 << 20).unwrap();
-        assert_eq!(path(&[block(5 << 20), block(0), block(9 << 20)]), Path::Direct, "apart, in any order");
-        assert_eq!(path(&[block(0), block(1 << 19)]), Path::Windows);
-        assert_eq!(path(&[Extents::empty(), Extents::empty()]), Path::Nothing);
+    /// Learns from the first agreement of all ranks in a call.
+    pub fn learn(&mut self, agreed: &Agreed) {
+        self.are_agreed_on = !agreed.have_sieved && (agreed.wants_early || self.are_agreed_on);
     }
 }
+
+impl Rules<'_> {
+    /// Returns true if a rank writes or reads `file` directly, without shared memory: its pieces are large, or few and
+    /// not small, and the file system locks no larger units.
+    pub fn is_direct(&self, file: &Extents) -> bool {
+        let is_few = file.count() <= FEW_PIECES && self.windows.lock_unit == 1;
+        let least = match self.direction {
+            Direction::Write if is_few => self.hints.direct_min.min(LARGE_OF_FEW),
+            Direction::Read if is_few => 0,
+            _ => self.large(),
+        };
+        file.count() > 0 && file.bytes() / file.count() >= least
+    }
+
+    /// Returns true if a rank writes `file` before the ranks agree. `alone` is true if every rank that shares memory
+    /// has a core of its own. If the hint `romio_no_indep_rw` says that the file is written only collectively, a rank
+    /// that exchanges messages opens the file only if it has enough bytes to be worth the open.
+    pub fn writes_early(&self, file: &Extents, alone: bool) -> bool {
+        if self.in_memory {
+            return self.writes_itself(file, alone);
+        }
+        let may_open = !self.hints.no_indep_rw || file.bytes() >= WORTH_OPENING;
+        self.switch() == Switch::Automatic && may_open && self.is_direct(file)
+    }
+
+    /// Returns true if a rank that shares memory writes `file` before the ranks agree.
+    fn writes_itself(&self, file: &Extents, alone: bool) -> bool {
+        let is_few = alone && self.windows.lock_unit == 1 && file.count() <= FEW_BESIDE_WINDOWS;
+        let least = if is_few { self.hints.direct_min.min(LARGE_OF_FEW) } else { self.large() };
+        self.switch() == Switch::Automatic && file.count() > 0 && file.bytes() / file.count() >= least
+    }
+
+    /// Returns true if a rank reads `file` before the ranks agree. `apart` is true if ranks wanted different bytes in
+    /// the read before. (If all ranks that exchange messages want the same bytes, one rank reads them for all.)
+    pub fn reads_early(&self, file: &Extents, apart: bool) -> bool {
+        if self.in_memory { self.reads_itself(file) } else { apart && self.is_direct(file) }
+    }
+
+    /// Returns true if a rank that shares memory reads `file` before the ranks agree. (Reads do not conflict.)
+    pub fn reads_itself(&self, file: &Extents) -> bool {
+        let Some((start, end)) = file.span() else { return true };
+        match self.switch() {
+            Switch::Enable => !file.is_ascending(),
+            Switch::Disable => true,
+            Switch::Automatic => {
+                let is_dense = file.bytes() >= (end - start) - (end - start) / DENSE_PART;
+                let is_sparse = (end - start) / file.count() >= FAR_APART;
+                is_sparse
+                    || file.count() <= FEW_PIECES
+                    || file.bytes() / file.count() >= LARGE_TO_READ
+                    || is_dense
+                    || !file.is_ascending()
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

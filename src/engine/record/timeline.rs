@@ -5,8 +5,7 @@ use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 
-use crate::engine::record::report::CallTotals;
-use crate::engine::record::report::{Clock, Lap, Seconds};
+use crate::engine::record::{CallTotals, Clock, Lap, Seconds};
 use crate::world::clock;
 
 /// Maximum number of windows in the timelines of all ranks together.

@@ -8,11 +8,11 @@
 use crate::access::{Extent, Extents};
 use crate::drivers::Domains;
 use crate::engine::facts::Amount;
-use crate::engine::metadata::variable_exchange::head_and_rest;
+use crate::engine::metadata::head_and_rest;
 use crate::engine::policy::{LOOKED_AT, PACKED_EXTENT, WORTH_LAYERING};
 use crate::exchange::BALANCED;
 use crate::exchange::cost::{Costs, Load, Ranks};
-use crate::exchange::local::LocalAggregators;
+use crate::exchange::two_layer::LocalAggregators;
 use crate::hints::{Hints, KernelHint, Switch};
 use crate::schedule::ThrottleMode;
 use crate::topology::Topology;

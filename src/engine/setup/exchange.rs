@@ -2,8 +2,7 @@
 
 use crate::access::Direction;
 use crate::drivers::{Domains, Driver, DriverHints, Layout, Written};
-use crate::engine::facts::Amount;
-use crate::engine::facts::agreed::Agreed;
+use crate::engine::facts::{Agreed, Amount};
 use crate::engine::policy::learned::{Learned, Paces, Took, in_two};
 use crate::engine::policy::windows::{ExchangeWindows, WindowPlanner};
 use crate::engine::policy::{MESSAGE_NANOS, WINDOWS_AHEAD};
@@ -36,7 +35,8 @@ pub struct ExchangePlanner {
     tiny: Roles,
     driver_hints: DriverHints,
     layout: Layout,
-    windows: WindowPlanner,
+    /// Planner of windows in shared memory, which get as much memory as those of an aggregator.
+    pub windows: WindowPlanner,
     ranks: usize,
     nodes: usize,
     /// Maximum number of bytes of a tiny call.
@@ -92,11 +92,6 @@ impl ExchangePlanner {
             is_fixed: hints.aggregators_fixed,
             is_timed: hints.write_behind == Some(0),
         })
-    }
-
-    /// Returns the planner of windows in shared memory, which get as much memory as those of an aggregator.
-    pub fn windows_in_memory(&self) -> WindowPlanner {
-        self.windows
     }
 
     /// Returns the aggregators of a call with `bytes` bytes over all ranks.

@@ -16,19 +16,15 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`arena`] | the ring of windows, its bits, and their memory |
-//! | [`control`] | the control words of ranks, windows and the call |
-//! | [`placing`] | copies a rank's bytes into the windows |
-//! | [`window_writer`] | writes complete windows to the file |
+//! | [`arena`] | the ring of windows, its bits and their memory; the control words of ranks, windows and the call |
+//! | [`window_writer`] | copies a rank's bytes into the windows, and writes complete windows to the file |
 //! | [`ordered`] | copies the bytes of ranks into the windows one rank after the other, if ranks overlap |
 //! | [`window_reader`] | reads windows from the file, and copies a rank's bytes out of them |
 //!
-//! The agreements are in `agreement`, the two calls in `ways`.
+//! The agreements are in `agreement`, the two calls in `through_windows`.
 
 pub(in crate::engine) mod arena;
-pub(in crate::engine) mod control;
 pub(in crate::engine) mod ordered;
-pub(in crate::engine) mod placing;
 pub(in crate::engine) mod window_reader;
 pub(in crate::engine) mod window_writer;
 

@@ -7,8 +7,7 @@
 use std::sync::atomic::Ordering;
 
 use super::arena::TURN;
-use super::placing::{DONE, place_in_window};
-use super::window_writer::{DataKnown, WindowWriter};
+use super::window_writer::{DONE, DataKnown, WindowWriter, place_in_window};
 use crate::access::{Source, Walk};
 use crate::error::Result;
 use crate::fabric::Endpoint;

@@ -10,10 +10,10 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use super::arena::{Arena, PROGRESS};
-use super::placing::DONE;
+use super::window_writer::DONE;
+use crate::access::memory::copy;
 use crate::access::{Sink, Walk};
 use crate::engine::policy::windows::CallWindows;
-use crate::engine::storage::copy::copy;
 use crate::engine::storage::{Storage, guarded, read_all};
 use crate::error::{Error, FileOperation, Result};
 use crate::fabric::Endpoint;

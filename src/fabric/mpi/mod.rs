@@ -2,31 +2,34 @@
 //! message only if nothing else can start before it and this MPI sleeps while it waits (`idle`).
 //!
 //! A program calls [`initialise`] and gets endpoints from the [`World`]. A library inside an MPI program makes
-//! endpoints from the communicators it is given, with [`MpiEndpoint::from_raw`]. A program that uses rsmpi (the crate
-//! `mpi`) makes them from any communicator of that crate, with `MpiEndpoint::from_communicator` (feature `rsmpi`).
+//! endpoints from the communicators it is given, with [`MpiEndpoint::from_raw`], or several from one with [`SharedComm`]. A program
+//! that uses rsmpi (the crate `mpi`) makes them from any communicator of that crate, with `MpiEndpoint::from_communicator` (feature
+//! `rsmpi`).
 //!
 //! MPI is called through its C interface, because every return code is checked and requests of all sizes are polled
 //! together. Functions are found by name through `tributary_abi`, so a program or library runs under every MPI. Helper
 //! threads of the library call no function of MPI (MPI_THREAD_FUNNELED is enough); a caller may poll a call from
 //! several threads of the program.
 
-use std::rc::Rc;
-
-use crate::error::{Error, Result};
-
 mod endpoint;
 mod idle;
 mod raw;
 #[cfg(feature = "rsmpi")]
 mod rsmpi;
-mod sharing;
 mod single;
 
+use std::ffi::c_int;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use crate::error::{Error, Result};
 use crate::world::process::per_process;
 use crate::world::{jobs, waits};
+use endpoint::Tags;
+use raw::Comm;
+
 pub use endpoint::{DEFAULT_CHUNK, MpiEndpoint};
 pub use raw::quietly;
-pub use sharing::SharedComm;
 pub use single::SingleRank;
 pub use tributary_abi::MPI_Comm;
 
@@ -211,6 +214,55 @@ impl Drop for Session {
         }
         if self.ours && !raw::is_finalised() {
             raw::finalise();
+        }
+    }
+}
+
+/// Number of tags of each endpoint for messages; as many more are for further chunks of long messages.
+const TAGS: c_int = 128;
+
+/// A communicator of this library that several endpoints share, so that many files need only one communicator: MPI libraries have
+/// some 2,000, of which each open file takes one for MPI itself. The endpoints have tags of their own, so their messages cannot
+/// match. The communicator is freed when this value and its endpoints are dropped, unless messages may still be in flight.
+#[derive(Clone)]
+pub struct SharedComm(Arc<Comm>);
+
+impl SharedComm {
+    /// Duplicates `comm`, which itself is not used. Collective over its ranks: one MPI_Comm_dup.
+    ///
+    /// # Errors
+    /// [`Error::Fabric`] with MPI's error text. The error handler of `comm` is not called.
+    ///
+    /// # Safety
+    /// MPI is initialised. `comm` is a valid intracommunicator. The thread is one that may call MPI.
+    pub unsafe fn duplicate_of(comm: MPI_Comm) -> Result<Self> {
+        // SAFETY: the caller's promise is the same.
+        Ok(Self(Arc::new(unsafe { Comm::duplicate_of(comm)? })))
+    }
+
+    /// Returns true if this communicator has the ranks of `comm` in the same order; false if MPI cannot compare them.
+    /// Local.
+    ///
+    /// # Safety
+    /// The same as for [`SharedComm::duplicate_of`].
+    pub unsafe fn has_ranks_of(&self, comm: MPI_Comm) -> bool {
+        // SAFETY: the caller's promise.
+        unsafe { self.0.has_ranks_of(comm) }.unwrap_or(false)
+    }
+
+    /// Returns the endpoint with this number, from 0 on. Local; every rank makes one with the same number, and never
+    /// two at a time.
+    ///
+    /// # Errors
+    /// [`Error::Argument`] if MPI has no tags for a number so high.
+    pub fn endpoint(&self, number: usize) -> Result<MpiEndpoint> {
+        let most = self.0.highest_tag / (2 * TAGS);
+        match c_int::try_from(number) {
+            Ok(number) if number < most => {
+                let tags = Tags { first: number * 2 * TAGS, count: TAGS };
+                Ok(MpiEndpoint::with(self.0.clone(), tags, DEFAULT_CHUNK, None))
+            }
+            _ => Err(Error::argument("number of an endpoint of a communicator", number, format!("below {most}"))),
         }
     }
 }

@@ -13,9 +13,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
 use super::board::NAME;
-use super::layout::{LINE, Line, shareable};
-use super::memory::SharedMemory;
-use super::signal::{Signal, SignalState};
+use super::memory::{LINE, Line, SharedMemory, Signal, SignalState, shareable};
 use crate::error::{Error, Result};
 use crate::fabric::Endpoint;
 use crate::topology::Rank;

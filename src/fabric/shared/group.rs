@@ -7,9 +7,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::layout::{LINE, Line, shareable};
-use super::memory::SharedMemory;
-use super::signal::{Signal, SignalState, Watch};
+use super::memory::{LINE, Line, SharedMemory, Signal, SignalState, Watch, shareable};
 use crate::error::{Error, Result};
 use crate::fabric::{Buffers, Endpoint};
 use crate::schedule::{Buffer, Builder, ReduceOp, SendMode, Span};
@@ -230,7 +228,7 @@ impl Endpoint {
         area: usize,
         spins: bool,
     ) -> Result<Option<Arc<GroupMemory>>> {
-        if let Some(made) = self.grouped().filter(|made| made.leader_of == leader_of) {
+        if let Some(made) = self.grouped.as_ref().filter(|made| made.leader_of == leader_of) {
             return Ok(made.group.clone());
         }
         let me = self.rank();
@@ -244,7 +242,7 @@ impl Endpoint {
         let group = memory.map(|memory| {
             Arc::new(GroupMemory { members, me, memory: Arc::new(memory), spins, calls: AtomicU64::new(0) })
         });
-        self.set_grouped(Grouped { leader_of: leader_of.to_vec(), group: group.clone() });
+        self.grouped = Some(Grouped { leader_of: leader_of.to_vec(), group: group.clone() });
         Ok(group)
     }
 

@@ -12,7 +12,7 @@ use tributary_base::wire::frame::LENGTH;
 use super::combine::{MOST_RANKS, SLOT, Shared, head};
 use super::host::processors;
 use super::memory::SharedMemory;
-use crate::drivers::size_limit::size_limit;
+use crate::drivers::size_limit;
 use crate::error::Result;
 use crate::fabric::Endpoint;
 use crate::schedule::ReduceOp;
@@ -283,7 +283,7 @@ impl Endpoint {
     /// # Errors
     /// Errors of the message transport.
     pub async fn find_hosts(&mut self, hosts: HostsAre, sizes: (usize, usize)) -> Result<Arc<Hosts>> {
-        if let Some(found) = self.found_hosts().filter(|(made, _)| *made == hosts) {
+        if let Some(found) = self.hosts.as_ref().filter(|(made, _)| *made == hosts) {
             return Ok(found.1.clone());
         }
         let offer = self.offer(true, sizes);

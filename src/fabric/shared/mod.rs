@@ -6,33 +6,25 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`cores`] | the cores that ranks share |
-//! | [`host`] | the host of a process |
-//! | [`memory`] | memory that one process makes and all map; it is gone with the last process |
-//! | [`signal`] | a word to wait on |
+//! | [`host`] | the host of a process, and the cores that ranks share there |
+//! | [`memory`] | memory that one process makes and all map, which is gone with the last process; the types of control words in it, and a word to wait on |
 //! | [`combine`] | agreements of the ranks of a host: slots and the decision |
 //! | [`board`] | the collective call that each rank of a host is in |
 //! | [`group`] | memory of a group of ranks on one node |
-//! | [`layout`] | the types of control words in shared memory |
 //! | [`hosts`] | several hosts: their leaders, and the contributions of their ranks |
 
 pub mod board;
 pub mod combine;
-pub mod cores;
 pub mod group;
 pub mod host;
 pub mod hosts;
-pub mod layout;
 pub mod memory;
-pub mod signal;
 
 pub use board::{CallBoard, ShownCall, ShownState};
 pub use combine::{Combined, DECISION, MOST_RANKS, SLOT, Shared, Slots};
-pub use cores::Cores;
 pub use group::GroupMemory;
 pub(super) use group::Grouped;
+pub use host::Cores;
 pub use hosts::{HostAddress, Hosts, HostsAre, MAX_CONTRIBUTION, MemoryOffer};
-pub(crate) use layout::shareable;
-pub use layout::{LINE, Line, MEMORY_LAYOUT, Shareable};
-pub use memory::SharedMemory;
-pub use signal::{Signal, SignalState, Watch};
+pub(crate) use memory::shareable;
+pub use memory::{LINE, Line, MEMORY_LAYOUT, Shareable, SharedMemory, Signal, SignalState, Watch};

@@ -4,8 +4,7 @@
 //! among the open messages.
 
 use tributary::Rank;
-use tributary::exchange::local::LocalAggregators;
-use tributary::exchange::two_layer::{Share, TwoLayer};
+use tributary::exchange::two_layer::{LocalAggregators, Share, TwoLayer};
 use tributary::exchange::{BALANCED, Exchange, Kernel, RankList, ReceiverIndex, Transfer};
 use tributary::schedule::{Buffer, Schedule, Span, Throttle};
 

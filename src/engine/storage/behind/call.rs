@@ -1,4 +1,6 @@
-//! A collective write while it runs: where its ranks write, and which of its bytes another rank must wait for.
+//! Collective writes of a file: the one that runs, where its ranks write, and which of its bytes another rank must wait for; and the
+//! ranges of earlier ones, on which all ranks have agreed, without the parts that this rank has written itself. There, other ranks
+//! may have bytes that this rank must wait for.
 
 use std::ops::Range;
 
@@ -72,5 +74,153 @@ impl RunningCall {
     pub fn written_before(&self, is_own_write: bool) -> Option<Range<u64>> {
         let AgreedWrite { has_early, is_repeated, .. } = self.agreed;
         (is_repeated || has_early && !is_own_write).then(|| self.range())
+    }
+}
+
+/// Maximum number of ranges that are kept apart.
+const MOST_RANGES: usize = 64;
+
+/// A part of the file, in a collective write.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct InCall {
+    range: Range<u64>,
+    /// Number of the call.
+    number: u64,
+}
+
+/// Ranges of earlier collective writes.
+#[derive(Debug, Default)]
+pub struct CallRanges {
+    /// What all ranks together have written.
+    all: Vec<InCall>,
+    /// Parts that this rank has written, after it has waited for all others. Later calls may have written them again.
+    own: Vec<InCall>,
+}
+
+impl CallRanges {
+    /// Notes that ranks have written somewhere in `range` in the call `number`.
+    pub fn note(&mut self, range: Range<u64>, number: u64) {
+        if range.is_empty() {
+            return;
+        }
+        self.all.retain(|earlier| earlier.range.start < range.start || earlier.range.end > range.end);
+        self.all.push(InCall { range, number });
+        if self.all.len() > MOST_RANGES {
+            let hull = |one: InCall, other: InCall| InCall {
+                range: one.range.start.min(other.range.start)..one.range.end.max(other.range.end),
+                number: one.number.max(other.number),
+            };
+            self.all = self.all.drain(..).reduce(hull).into_iter().collect();
+        }
+    }
+
+    /// Notes that this rank has written all of `range` in the call `number`, and that no other rank has bytes there that
+    /// are not in the file.
+    pub fn note_own(&mut self, mut range: Range<u64>, number: u64) {
+        self.own.retain(|part| {
+            let is_joined = part.number == number && part.range.start <= range.end && range.start <= part.range.end;
+            if is_joined {
+                range = range.start.min(part.range.start)..range.end.max(part.range.end);
+            }
+            // What is written again by a later call counts for that call.
+            !is_joined && (part.range.start < range.start || part.range.end > range.end)
+        });
+        if self.own.len() == MOST_RANGES {
+            self.own.clear();
+        }
+        self.own.push(InCall { range, number });
+    }
+
+    /// Other ranks write bytes of the call `number` again that this rank has written.
+    pub fn forget_own(&mut self, number: u64) {
+        self.own.retain(|part| part.number != number);
+    }
+
+    /// Returns true if other ranks may have bytes of `range` that are not in the file: of earlier calls, or of `running`, the
+    /// range and the number of the call that runs.
+    pub fn may_be_left(&self, range: &Range<u64>, running: Option<(Range<u64>, u64)>) -> bool {
+        let both = |one: &Range<u64>, other: &Range<u64>| one.start.max(other.start)..one.end.min(other.end);
+        let running = running.map(|(range, number)| InCall { range, number });
+        self.all.iter().chain(&running).any(|all| {
+            let mut rest = both(&all.range, range);
+            // One after the other, because they may touch in any order; each step covers at least one of them.
+            while let Some(part) = self
+                .own
+                .iter()
+                .find(|part| part.number >= all.number && !rest.is_empty() && part.range.contains(&rest.start))
+            {
+                rest.start = part.range.end.min(rest.end);
+            }
+            !rest.is_empty()
+        })
+    }
+
+    /// Forgets the ranges of the calls up to `number`, whose bytes are in the file.
+    pub fn forget(&mut self, number: u64) {
+        self.all.retain(|call| call.number > number);
+        self.own.retain(|part| part.number > number);
+    }
+
+    /// Forgets all ranges: all bytes are in the file.
+    pub fn clear(&mut self) {
+        self.all.clear();
+        self.own.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rank_waits_for_what_others_wrote_last() {
+        let mut ranges = CallRanges::default();
+        assert!(!ranges.may_be_left(&(0..u64::MAX), None));
+        ranges.note_own(10..20, 1);
+        ranges.note_own(30..40, 1);
+        ranges.note_own(20..30, 1);
+        ranges.note(0..100, 1);
+        for (range, may_be) in [(10..40, false), (15..16, false), (9..11, true), (39..41, true), (100..200, false)] {
+            assert_eq!(ranges.may_be_left(&range, None), may_be, "{range:?}");
+        }
+        // The next call writes elsewhere, or the same again.
+        ranges.note(100..200, 2);
+        assert!(!ranges.may_be_left(&(10..40), None) && ranges.may_be_left(&(150..160), None));
+        ranges.forget(1);
+        assert!(!ranges.may_be_left(&(0..100), None) && ranges.may_be_left(&(0..101), None), "only the second call");
+        ranges.note_own(10..20, 3);
+        ranges.note(0..100, 3);
+        assert!(!ranges.may_be_left(&(10..20), None) && ranges.may_be_left(&(20..30), None));
+        ranges.clear();
+        assert!(!ranges.may_be_left(&(0..u64::MAX), None));
+    }
+
+    #[test]
+    fn what_others_write_again_counts_for_them() {
+        let mut ranges = CallRanges::default();
+        ranges.note_own(0..10, 4);
+        ranges.note(0..20, 4);
+        assert!(!ranges.may_be_left(&(0..10), None));
+        ranges.forget_own(4);
+        assert!(ranges.may_be_left(&(0..10), None));
+        ranges.note_own(0..5, 4);
+        assert!(!ranges.may_be_left(&(0..5), None) && ranges.may_be_left(&(0..6), None));
+        // The bytes of this rank in the call that runs are its own.
+        ranges.note_own(30..40, 5);
+        let running = Some((20..50, 5));
+        assert!(!ranges.may_be_left(&(30..40), running.clone()) && ranges.may_be_left(&(30..41), running));
+    }
+
+    #[test]
+    fn too_many_ranges_become_one() {
+        let mut ranges = CallRanges::default();
+        for number in 0..=MOST_RANGES as u64 {
+            ranges.note(10 * number..10 * number + 1, number);
+        }
+        assert!(ranges.may_be_left(&(5..6), None) && !ranges.may_be_left(&(10_000..10_001), None));
+        for number in 0..=MOST_RANGES as u64 {
+            ranges.note_own(10 * number..10 * number + 1, 1000);
+        }
+        assert!(ranges.may_be_left(&(0..1), None), "what is forgotten is waited for");
     }
 }

@@ -5,13 +5,13 @@
 //! It is a [`Storage`], so every path of a call goes through it:
 //!
 //! - During a collective write ([`call`]), a write to the storage copies the bytes and returns ([`queue`]). At all other
-//!   times, if there is no memory, no thread or no lock, and on a file that has shown to be fast ([`speed`]), it writes at
+//!   times, if there is no memory, no thread or no lock, and on a file that has shown to be fast ([`limits`]), it writes at
 //!   once. If the budget is used up, it waits.
 //! - A read takes bytes that this rank has left behind from memory. Every other access first waits for the bytes that it
 //!   touches. The order of a rank's writes to the same bytes stays.
 //! - **Bytes that other ranks have left behind.** All ranks know the ranges of earlier collective writes. A rank that
 //!   touches such a range waits until no other rank has left bytes there behind, unless it has itself written there last
-//!   ([`ranges`]). A rank shows the range of its bytes by locks far past the data of the file (`FileControl::hold`). It takes
+//!   ([`call`]). A rank shows the range of its bytes by locks far past the data of the file (`FileControl::hold`). It takes
 //!   them before the ranks agree on the end of the call. This needs no message, so it works in independent calls, too.
 //!   Locks are released when a thread has written the bytes, whatever the other ranks do, so nobody waits for ever.
 //! - **Errors** are kept until a collective call has returned each of them ([`errors`]).
@@ -25,8 +25,6 @@ pub mod file;
 pub mod limits;
 pub mod process;
 pub mod queue;
-pub mod ranges;
-pub mod speed;
 
 use std::io::{self, IoSlice};
 use std::ops::Range;
@@ -36,16 +34,13 @@ use std::time::Duration;
 
 use crate::access::Direction;
 use crate::drivers::Mode;
-use crate::engine::storage::behind::call::{AgreedWrite, CallOnFile, RunningCall};
+use crate::engine::storage::behind::call::{AgreedWrite, CallOnFile, CallRanges, RunningCall};
 use crate::engine::storage::behind::errors::KeptErrors;
 use crate::engine::storage::behind::file::BehindFile;
-use crate::engine::storage::behind::limits::BehindLimits;
+use crate::engine::storage::behind::limits::{BehindLimits, FileSpeed};
 use crate::engine::storage::behind::queue::{Found, LeftBytes, LeftQueue, MOST_AT_ONCE, PIECE, copy};
-use crate::engine::storage::behind::ranges::CallRanges;
-use crate::engine::storage::behind::speed::FileSpeed;
-use crate::engine::storage::calls;
 use crate::engine::storage::worker::Pace;
-use crate::engine::storage::{OpenStorage, Storage, StorageFailure, without_size_signal};
+use crate::engine::storage::{OpenStorage, Storage, StorageFailure, calls, without_size_signal};
 use crate::error::{Error, FileOperation, Result};
 use crate::topology::Rank;
 use crate::world::jobs;

@@ -6,11 +6,11 @@ use bytes::Bytes;
 
 use super::places::{InMemory, Messages, Places};
 use super::ring::{MessagePlace, Ring, RingEntry, bytes_at};
+use crate::access::memory::copy;
 use crate::access::pairs::PairCursor;
 use crate::access::{Direction, Extent, PackedCursor, Sink, Source};
 use crate::drivers::Domains;
-use crate::engine::lists::flow::{Flow, Outflow, RoundQueue};
-use crate::engine::storage::copy::copy;
+use crate::engine::lists::{Flow, Outflow, RoundQueue};
 use crate::error::{Error, Result};
 use crate::exchange::ReceiverIndex;
 use crate::exchange::two_layer::{MERGED, MERGED_SHARED, Share, aggregator_at};

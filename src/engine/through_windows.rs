@@ -6,15 +6,14 @@ use std::sync::Arc;
 use crate::access::{Access, BufferLayout, Extent, Extents, Memory, Sink, Source, Walk};
 use crate::collectives::team::Team;
 use crate::engine::agreement::finish::{CallOutcome, agree_on_outcome};
-use crate::engine::facts::agreed::Agreed;
+use crate::engine::facts::Agreed;
 use crate::engine::lists::flatten::{in_order, overlap};
 use crate::engine::policy::{FOOTPRINT_GAP, WANTED_PART};
-use crate::engine::record::report::CallTotals;
-use crate::engine::record::report::Clock;
+use crate::engine::record::{CallTotals, Clock};
 use crate::engine::setup::Setup;
 use crate::engine::shared::window_reader::WindowReader;
-use crate::engine::shared::window_writer::{DataKnown, WindowWriter};
-use crate::engine::shared::{Arena, ordered, placing};
+use crate::engine::shared::window_writer::{self, DataKnown, WindowWriter};
+use crate::engine::shared::{Arena, ordered};
 use crate::engine::storage::Storage;
 use crate::engine::storage::behind::Behind;
 use crate::error::Result;
@@ -95,7 +94,7 @@ impl ThroughWindows<'_> {
         // Do not touch the memory of a rank that has nothing left to write.
         let layout = if file.count() == 0 { &BufferLayout::Contiguous } else { layout };
         let mut begin = clock::now();
-        placing::place(endpoint, &writer, Walk::new(file, layout), source).await?;
+        window_writer::place(endpoint, &writer, Walk::new(file, layout), source).await?;
         done.counts.placement = clock::since(begin);
         let own = CallOutcome::new(self.rank, done, clock);
         let mut all = agree_on_outcome(endpoint, self.team, own, Some(&writer)).await?;

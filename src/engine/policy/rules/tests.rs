@@ -1,0 +1,221 @@
+use Direction::{Read, Write};
+
+use super::*;
+use crate::engine::facts::overlap::Tiling;
+use crate::engine::facts::tests::agreed;
+
+const MANY: Amount = Amount { start: 0, end: 1 << 21, bytes: 1 << 20, requests: 1 << 14, most: 1 << 12, touched: 0 };
+const CALL: Agreed = Agreed {
+    failed: None,
+    all: MANY,
+    left: MANY,
+    reuse: None,
+    disjoint: Some(true),
+    hosts_are_apart: false,
+    came_along: false,
+    redone: false,
+    no_memory: false,
+    transferred: 0,
+    micros: 0,
+    is_sole: false,
+    wants_early: false,
+    have_sieved: false,
+    decision: Decision { path: Path::Nothing, reason: Reason::Unknown, windows: NO_WINDOWS },
+};
+const NO_WINDOWS: CallWindows = CallWindows { base: 0, start: 0, end: 0, window: 0, ring: 0 };
+
+fn left(left: Amount) -> Agreed {
+    Agreed { left, ..CALL }
+}
+
+fn overlapping(left: Amount) -> Agreed {
+    Agreed { left, disjoint: Some(false), ..CALL }
+}
+
+type Case = (Direction, &'static str, Agreed, Path, Reason);
+
+fn check(cases: &[Case], in_memory: bool) {
+    for (direction, hints, agreed, path, reason) in cases {
+        let found = with(*direction, hints, |rules| Rules { in_memory, ..rules }.choose(agreed));
+        assert_eq!(found, (*path, *reason), "{direction:?} with {hints:?}: {agreed:?}");
+    }
+}
+
+#[test]
+fn paths_of_all_ranks() {
+    let (none, behind) = (Agreed { all: Amount::NONE, ..left(Amount::NONE) }, left(Amount { end: 0, ..MANY }));
+    let independent = left(Amount::NONE);
+    for in_memory in [false, true] {
+        let cases = [
+            (Write, "", none, Path::Nothing, Reason::NoData),
+            (Read, "romio_cb_read=disable", behind, Path::Nothing, Reason::BehindEnd),
+            (Write, "", independent, Path::Independent, Reason::WroteItself),
+            (Read, "", independent, Path::Independent, Reason::ReadItself),
+        ];
+        check(&cases, in_memory);
+    }
+}
+
+#[test]
+fn paths_by_messages() {
+    let small = Reason::SmallRequests { mean: 64, large: 16_384 };
+    let (large, direct_min) = (Reason::LargeRequests { mean: 16_384 }, "locks;trib_direct_min=8192");
+    let switched = |direction, on| Reason::Switch { direction, on };
+    let some_large = Amount { requests: 64, ..MANY };
+    let (larges, apart) = (left(some_large), Agreed { hosts_are_apart: true, ..overlapping(MANY) });
+    let tiny = Amount { bytes: 999, ..MANY };
+    let along = |left| Agreed { left, came_along: true, ..CALL };
+    let cases = [
+        (Write, "", CALL, Path::Exchange, small),
+        (Read, "", CALL, Path::Exchange, small),
+        (Write, "", along(tiny), Path::Root, Reason::CameAlong),
+        (Write, "", along(MANY), Path::Exchange, small),
+        (Write, "", apart, Path::Hosts, Reason::HostsApart),
+        (Write, "", larges, Path::Direct, large),
+        (Write, "", Agreed { disjoint: None, ..larges }, Path::Direct, large),
+        (Write, direct_min, larges, Path::Direct, large),
+        (Write, "locks;", larges, Path::Exchange, Reason::SmallRequests { mean: 16_384, large: 4 << 20 }),
+        (Write, "", overlapping(some_large), Path::Exchange, Reason::RangesOverlap),
+        (Write, "", Agreed { left: tiny, ..apart }, Path::Exchange, Reason::Small { bytes: 999 }),
+        (Write, "romio_no_indep_rw=true", larges, Path::Exchange, Reason::OnlyAggregators),
+        (Write, "trib_overlap=rank_order", larges, Path::Exchange, Reason::RankOrder),
+        (Read, "trib_overlap=rank_order", larges, Path::Direct, large),
+        (Write, "romio_cb_write=enable", larges, Path::Exchange, switched(Write, true)),
+        (Read, "romio_cb_read=enable", apart, Path::Hosts, Reason::HostsApart),
+        (Read, "romio_cb_read=disable", left(tiny), Path::Direct, switched(Read, false)),
+        (Read, "romio_cb_write=disable", CALL, Path::Exchange, small),
+    ];
+    check(&cases, false);
+    let few = |call: Agreed| Agreed { all: Amount { most: 4, ..MANY }, disjoint: Some(true), ..call };
+    let cases = [
+        (Read, "", few(CALL), Path::Direct, Reason::FewApart),
+        (Read, "", few(apart), Path::Direct, Reason::FewApart),
+        (Read, "", Agreed { disjoint: Some(false), ..few(CALL) }, Path::Exchange, small),
+        (Write, "", few(CALL), Path::Exchange, small),
+        (Read, "romio_cb_read=enable", few(CALL), Path::Exchange, switched(Read, true)),
+    ];
+    check(&cases, false);
+    assert_eq!(with(Read, "locks;", |rules| rules.choose(&few(CALL))).0, Path::Exchange);
+}
+
+/// If it is unknown whether ranges overlap, writes find out before bytes that were written directly count, or
+/// before they write directly.
+#[test]
+fn writes_look_whether_ranges_overlap() {
+    let unknown = |requests, transferred| Agreed { disjoint: None, transferred, ..left(Amount { requests, ..MANY }) };
+    let looks = |direction, hints, mut agreed: Agreed| {
+        with(direction, hints, |rules| {
+            (agreed.decision.path, agreed.decision.reason) = rules.choose(&agreed);
+            rules.must_look(&agreed)
+        })
+    };
+    assert!(looks(Write, "", unknown(64, 0)) && looks(Write, "", unknown(1 << 14, 9)));
+    assert!(!looks(Write, "", unknown(1 << 14, 0)) && !looks(Read, "", unknown(64, 9)));
+    assert!(!looks(Write, "", CALL) && !looks(Write, "romio_cb_write=disable", unknown(64, 0)));
+}
+
+#[test]
+fn paths_through_memory() {
+    let (in_slots, in_order) = (Agreed { came_along: true, ..CALL }, "romio_cb_write=disable; trib_overlap=rank_order");
+    let large = Amount { requests: 64, most: 64, ..MANY };
+    let few = Amount { requests: 256, most: 8, end: 1 << 26, ..MANY };
+    let cases = [
+        (Write, "", CALL, Path::Windows, Reason::SmallPieces),
+        (Write, "", Agreed { no_memory: true, ..CALL }, Path::Direct, Reason::NoMemory),
+        (Write, "", in_slots, Path::Slots, Reason::FitsSlots),
+        (Write, "romio_cb_write=enable", in_slots, Path::Slots, Reason::FitsSlots),
+        (Write, "romio_cb_write=disable", in_slots, Path::Direct, Reason::Disabled),
+        (Write, "romio_cb_write=enable", left(large), Path::Windows, Reason::Enabled),
+        (Read, "romio_cb_read=disable", CALL, Path::Direct, Reason::Disabled),
+        (Write, "romio_cb_write=disable", overlapping(MANY), Path::Direct, Reason::Disabled),
+        (Write, in_order, overlapping(MANY), Path::Windows, Reason::MayOverlap),
+        (Write, in_order, CALL, Path::Direct, Reason::Disabled),
+        (Write, "", overlapping(large), Path::Windows, Reason::MayOverlap),
+        (Read, "", overlapping(large), Path::Direct, Reason::LargePieces),
+        (Write, "", left(large), Path::Direct, Reason::LargePieces),
+        (Write, "locks;", left(large), Path::Windows, Reason::SmallPieces),
+        (Write, "", left(few), Path::Direct, Reason::FarApart),
+        (Write, "", left(Amount { most: 9, ..few }), Path::Windows, Reason::SmallPieces),
+        (Write, "", left(Amount { end: 1 << 25, ..few }), Path::Windows, Reason::SmallPieces),
+    ];
+    check(&cases, true);
+}
+
+#[test]
+fn large_pieces_without_overlaps_are_written_directly() {
+    let path = |files: &[Extents]| {
+        let agreed = agreed(files, Some(Tiling::from_key(99)), &[]);
+        with(Write, "", |rules| rules.in_memory().choose(&agreed).0)
+    };
+    let strided = |rank: u64, len: u64| Extents::strided(rank * len, len, 4 * len as i64, 8).unwrap();
+    let all = |len| (0..4).map(|rank| strided(rank, len)).collect::<Vec<_>>();
+    assert_eq!(path(&all(64 << 10)), Path::Direct, "interleaved, and tiled");
+    assert_eq!(path(&all(64)), Path::Windows);
+    let mut overlapping = all(64 << 10);
+    overlapping[2] = strided(1, 64 << 10);
+    assert_eq!(path(&overlapping), Path::Windows);
+    let block = |at: u64| Extents::contiguous(at, 1 << 20).unwrap();
+    assert_eq!(path(&[block(5 << 20), block(0), block(9 << 20)]), Path::Direct, "apart, in any order");
+    assert_eq!(path(&[block(0), block(1 << 19)]), Path::Windows);
+    assert_eq!(path(&[Extents::empty(), Extents::empty()]), Path::Nothing);
+}
+
+/// Calls `by` with the rules of hints on a file system that locks single bytes, or 1 MiB with the prefix `locks;`.
+fn with<T>(direction: Direction, hints: &str, by: impl FnOnce(Rules<'_>) -> T) -> T {
+    let (unit, hints) = hints.strip_prefix("locks;").map_or((1, hints), |hints| (1 << 20, hints));
+    let windows = WindowPlanner { memory: 1 << 24, lock_unit: unit, direct_from: None };
+    by(Rules { hints: &Hints::parse(hints).unwrap(), windows: &windows, direction, in_memory: false })
+}
+
+/// Pieces that a rank writes or reads before the ranks agree: without shared memory, and with it, on a core of its
+/// own.
+#[test]
+fn pieces_that_go_before_the_ranks_meet() {
+    let cases = [
+        (Write, "", 4, 4096, true, true),
+        (Write, "", 5, 4096, false, true),
+        (Write, "", 9, 4096, false, false),
+        (Write, "", 1, 4095, false, false),
+        (Write, "", 99, 16_384, true, true),
+        (Write, "trib_direct_min=99", 99, 99, true, true),
+        (Write, "locks;", 1, 16_384, false, false),
+        (Write, "romio_cb_write=enable", 1, 1 << 20, false, false),
+        (Write, "romio_no_indep_rw=true", 1, 1 << 19, false, true),
+        (Write, "romio_no_indep_rw=true", 1, 1 << 20, true, true),
+        (Read, "", 4, 1, true, true),
+        (Read, "", 5, 1, false, true),
+        (Read, "locks;", 4, 1, false, true),
+        (Read, "", 99, 16_384, true, true),
+    ];
+    for (direction, hints, count, len, by_messages, in_memory) in cases {
+        let file = Extents::strided(0, len, 1 << 21, count).unwrap();
+        let found = with(direction, hints, |rules| match direction {
+            Write => (rules.writes_early(&file, false), rules.in_memory().writes_early(&file, true)),
+            Read => (rules.reads_early(&file, true), rules.in_memory().reads_early(&file, true)),
+        });
+        assert_eq!(found, (by_messages, in_memory), "{direction:?} of {count} x {len} with {hints:?}");
+    }
+    let reads = |hints, len, stride, count| {
+        let file = Extents::strided(4096, len, stride, count).unwrap();
+        with(Read, hints, |rules| rules.reads_itself(&file))
+    };
+    assert!(!reads("", 100, 400, 99) && reads("", 400, 401, 99) && reads("", 100, 9000, 99), "gaps");
+    assert!(reads("", 32_768, 100_000, 99) && reads("romio_cb_read=disable", 100, 400, 99));
+    assert!(!reads("romio_cb_read=enable", 1 << 20, 1 << 21, 99) && reads("romio_cb_read=enable", 4, -8, 99));
+}
+
+#[test]
+fn writes_are_early_after_an_agreement_until_another_library_sieves() {
+    let mut early = EarlyWrites::default();
+    assert!(early.are_allowed() && !early.are_agreed_on(), "no other library");
+    early.set(WritersBeside { all_are_here: true, ..WritersBeside::default() });
+    assert!(early.are_allowed(), "the call that opens the file");
+    early.set(WritersBeside::default());
+    early.learn(&Agreed::default());
+    assert!(!early.are_allowed(), "no rank wanted it");
+    early.learn(&Agreed { wants_early: true, ..Agreed::default() });
+    early.learn(&Agreed::default());
+    assert!(early.are_allowed() && early.are_agreed_on());
+    early.learn(&Agreed { wants_early: true, have_sieved: true, ..Agreed::default() });
+    assert!(!early.are_allowed() && !early.are_agreed_on());
+}
