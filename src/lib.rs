@@ -66,7 +66,8 @@ pub mod hints;
 pub mod machine;
 #[doc(hidden)]
 pub mod schedule;
-mod world;
+#[doc(hidden)]
+pub mod world;
 
 pub use access::{BufferLayout, Extent, Extents, FileView, Sink, Source};
 pub use engine::{

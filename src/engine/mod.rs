@@ -53,6 +53,7 @@ mod watchdog;
 
 pub use crate::access::Direction;
 pub use crate::device::may_be as may_have_device_memory;
+pub use crate::world::jobs::leave_to_program;
 pub use agreement::calls_differ;
 pub use agreement::internals as opening_messages;
 pub use agreement::predicted::PredictedPath;
@@ -71,7 +72,6 @@ pub use roles::{AutoChoice, AutoKernel, Phases, Roles, choice};
 pub use setup::meet_hosts;
 pub use setup::terms::FirstAgreement;
 pub use storage::behind::process::{may_be_behind, wait_for_writes, write_everything};
-pub use storage::worker::leave_to_program;
 pub use watchdog::StallWatchdog;
 
 pub use crate::drivers::Mode;

@@ -18,7 +18,7 @@ use crate::error::{Error, Result};
 use crate::schedule::SendMode;
 use crate::topology::Rank;
 use crate::world::jobs::{self, Ended, Scoped};
-use crate::world::waits::{self, Thread};
+use crate::world::waits::{self, Sleeper};
 
 /// Maximum time that a rank is parked; it then checks whether another rank has died.
 const LOOK_UP: Duration = Duration::from_millis(50);
@@ -74,7 +74,7 @@ pub fn run<T: Send>(ranks: usize, program: impl Fn(Box<dyn Transport>) -> T + Sy
 /// State that all ranks of a run share.
 struct ThreadWorld {
     ranks: usize,
-    sleepers: Vec<OnceLock<Thread>>,
+    sleepers: Vec<OnceLock<Sleeper>>,
     contexts: Mutex<Vec<Context>>,
     /// Rank that panicked or stopped the others; [`NOBODY`] if none.
     died: AtomicUsize,
@@ -105,7 +105,7 @@ impl ThreadWorld {
     fn stop(&self, rank: Rank, why: impl FnOnce() -> Error) {
         self.why.get_or_init(why);
         self.died.store(rank, Ordering::SeqCst);
-        self.sleepers.iter().filter_map(OnceLock::get).for_each(Thread::unpark);
+        self.sleepers.iter().filter_map(OnceLock::get).for_each(Sleeper::unpark);
     }
 
     /// Returns the senders and the receiver of `rank` in context `number`. The first rank to enter a context makes it.

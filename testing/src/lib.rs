@@ -18,6 +18,8 @@
 //! | [`installed`], [`wheels`], [`foreign_hints`] | the C API, installed; other MPI libraries, and hints for them |
 //! | [`netcdf_tools`] | other projects' tools, which check NetCDF files |
 //! | [`validate`] | checks of the schedules of all ranks: exactly-once delivery, no deadlock without buffering |
+//! | [`virtual_time`] | ranks whose order, clock, network and files follow from a seed |
+//! | [`chaos`] | random programs in virtual time, and what they may see |
 //! | [`watchdog`] | a time limit for tests that might hang; ranks as threads with one |
 //!
 //! `c/` has the sources in C that the tests of several bindings share. Code that only one test program needs is
@@ -26,6 +28,7 @@
 #![allow(clippy::new_without_default, reason = "nobody asks for one")]
 
 pub mod around;
+pub mod chaos;
 pub mod conformance;
 pub mod damage;
 pub mod f_case_matrix;
@@ -48,5 +51,6 @@ pub mod small;
 pub mod suite;
 pub mod trial;
 pub mod validate;
+pub mod virtual_time;
 pub mod watchdog;
 pub mod wheels;

@@ -62,27 +62,18 @@ const FOLDERS: &[Folder] = &[
 /// What the engine asks of the place where it runs. Nothing else in `src` makes these calls, or keeps state of the process
 /// ([`STATE`]), so that another world can be put in their place.
 const SEAMS: &[Seam] = &[
+    ("src/world/clock.rs", &["Instant::now", "SystemTime::now"]),
     (
-        "src/world.rs",
-        &[
-            "Instant::now",
-            "SystemTime::now",
-            "std::thread",
-            "Builder::new().name",
-            "thread::panicking",
-            "available_parallelism",
-            "thread::yield_now",
-            "thread::sleep",
-            "thread::park",
-            "thread::current",
-            "spin_loop",
-            "Condvar",
-            "SYS_futex",
-            "thread_local!",
-        ],
+        "src/world/jobs.rs",
+        &["Builder::new().name", "thread::scope", "thread::panicking", "available_parallelism", "Select::new"],
     ),
     (
-        "src/engine/storage/mod.rs",
+        "src/world/waits.rs",
+        &["thread::yield_now", "thread::sleep", "thread::park", "thread::current", "spin_loop", "Condvar", "SYS_futex"],
+    ),
+    ("src/world/process.rs", &["thread_local!"]),
+    (
+        "src/engine/storage/calls.rs",
         &[
             ".write_at(",
             ".write_parts_at(",
@@ -104,8 +95,8 @@ const SEAMS: &[Seam] = &[
     ),
 ];
 
-/// Macros of `src/world.rs` that declare state, and types of statics that are constants.
-const STATE: (&[&str], &[&str]) = (&["per_process", "per_thread"], &["Kernel", "&[&Kernel]", "Extents"]);
+/// Macros of `src/world/process.rs` that declare state, and types of statics that are constants.
+const STATE: (&[&str], &[&str]) = (&["per_process", "own_state", "per_thread"], &["Kernel", "&[&Kernel]", "Extents"]);
 
 #[test]
 fn the_world_is_asked_in_one_place() {

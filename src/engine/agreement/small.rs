@@ -91,6 +91,7 @@ per_thread! {
     static SCRATCH: RefCell<Scratch> = const { RefCell::new(Scratch { pieces: Vec::new(), joined: Vec::new() }) };
 }
 
+#[derive(Default)]
 struct Scratch {
     pieces: Vec<SmallPiece>,
     joined: Vec<u8>,
@@ -108,21 +109,24 @@ pub fn write(
     (others, starts): (&[&[u8]], &[u32]),
     written: &mut u64,
 ) -> Result<(), StorageFailure> {
-    SCRATCH.with_borrow_mut(|Scratch { pieces, joined }| {
-        pieces.clear();
-        if let Some(own) = &own {
-            own.add_pieces(pieces);
-        }
-        for (index, (body, start)) in others.iter().zip(starts).enumerate() {
-            add_pieces(index, body, *start as usize, pieces);
-        }
-        let bytes = |piece: &SmallPiece| match (&own, others.get(piece.body)) {
-            (_, Some(body)) => piece.bytes(body),
-            (Some(own), None) => own.access.memory.piece(piece.at as u64, piece.extent.len),
-            (None, None) => &[],
-        };
-        write_pieces(storage, pieces, joined, bytes, written)
-    })
+    // Taken, not borrowed: the thread may do something else while the file writes.
+    let mut scratch = SCRATCH.take();
+    let Scratch { pieces, joined } = &mut scratch;
+    pieces.clear();
+    if let Some(own) = &own {
+        own.add_pieces(pieces);
+    }
+    for (index, (body, start)) in others.iter().zip(starts).enumerate() {
+        add_pieces(index, body, *start as usize, pieces);
+    }
+    let bytes = |piece: &SmallPiece| match (&own, others.get(piece.body)) {
+        (_, Some(body)) => piece.bytes(body),
+        (Some(own), None) => own.access.memory.piece(piece.at as u64, piece.extent.len),
+        (None, None) => &[],
+    };
+    let outcome = write_pieces(storage, pieces, joined, bytes, written);
+    SCRATCH.set(scratch);
+    outcome
 }
 
 /// Adds the pieces of the blocks in `body` from offset `at` on.

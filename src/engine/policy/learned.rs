@@ -12,7 +12,7 @@ use super::windows::ExchangeWindows;
 use super::{CLEARLY_SLOW, FIRST_PART, LEARNED_FROM, SLOW_TIMES, WORTH_CHANGING, WORTH_DIVIDING, WORTH_LEARNING};
 use crate::engine::facts::Amount;
 use crate::topology::Rank;
-use crate::world::process::per_process;
+use crate::world::process::own_state;
 
 /// The times that aggregators spent in the file in a call, in microseconds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -121,7 +121,7 @@ pub struct Learned {
 
 wire::fields!(struct Learned { paces, shares, changes, connected, timed, suspect });
 
-per_process! {
+own_state! {
     /// What the last file on each file system has shown, on rank 0 of its ranks.
     static KEPT: Mutex<BTreeMap<FileSystemKey, Learned>> = Mutex::new(BTreeMap::new());
 }
@@ -132,13 +132,13 @@ pub type FileSystemKey = u64;
 impl Learned {
     /// Returns what the last file on a file system has shown. Local.
     pub fn kept(key: FileSystemKey) -> Self {
-        KEPT.lock().unwrap_or_else(PoisonError::into_inner).get(&key).cloned().unwrap_or_default()
+        KEPT.with(|kept| kept.lock().unwrap_or_else(PoisonError::into_inner).get(&key).cloned()).unwrap_or_default()
     }
 
     /// Keeps this for the next file on a file system. Local.
     pub fn keep(&self, key: FileSystemKey) {
         if key != 0 {
-            KEPT.lock().unwrap_or_else(PoisonError::into_inner).insert(key, self.clone());
+            KEPT.with(|kept| kept.lock().unwrap_or_else(PoisonError::into_inner).insert(key, self.clone()));
         }
     }
 

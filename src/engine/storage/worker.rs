@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use crossbeam_channel::{Receiver, Select, Sender, TryRecvError, unbounded};
+use crossbeam_channel::{Receiver, Sender, TryRecvError, unbounded};
 
 use crate::drivers::Window;
 use crate::engine::policy::{MOST_WRITERS, SLOW_FILE, SLOW_WRITE};
@@ -15,7 +15,8 @@ use crate::engine::storage::{Storage, StorageFailure, block_size_signal, guarded
 use crate::error::FileOperation;
 use crate::fabric::Idle;
 use crate::world::clock;
-use crate::world::jobs::{self, JoinHandle};
+use crate::world::jobs::{self, Job, JobReceiver, JobSender};
+use crate::world::waits::SleepCount;
 
 /// Task of the worker for a window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,10 +64,10 @@ pub struct WindowDone {
 
 /// The helper threads of one file on one aggregator. Dropping this value waits for all submitted windows.
 pub struct Worker {
-    jobs: Option<Sender<WindowJob>>,
+    jobs: JobSender<WindowJob>,
     finished: Receiver<WindowDone>,
     outbox: Sender<WindowDone>,
-    threads: Vec<JoinHandle<()>>,
+    threads: Vec<Job>,
     shared: Arc<WorkerShared>,
 }
 
@@ -74,7 +75,7 @@ pub struct Worker {
 struct WorkerShared {
     storage: Arc<dyn Storage>,
     waker: Arc<dyn Idle>,
-    inbox: Receiver<WindowJob>,
+    inbox: JobReceiver<WindowJob>,
     /// Number of windows submitted and not done.
     waiting: AtomicU32,
     /// Time in the file system.
@@ -116,12 +117,12 @@ impl Worker {
     /// # Errors
     /// The system cannot start a thread.
     pub fn start(storage: Arc<dyn Storage>, waker: Arc<dyn Idle>) -> std::io::Result<Self> {
-        let (jobs, inbox) = unbounded();
+        let (jobs, inbox) = jobs::queue();
         let (outbox, finished) = unbounded();
         let (waiting, is_slow, failed) = Default::default();
         let busy = Mutex::new(Busy { running: 0, counted: clock::now() });
         let shared = Arc::new(WorkerShared { storage, waker, inbox, waiting, busy, is_slow, failed });
-        let mut worker = Self { jobs: Some(jobs), finished, outbox, threads: Vec::new(), shared };
+        let mut worker = Self { jobs, finished, outbox, threads: Vec::new(), shared };
         worker.start_thread()?;
         Ok(worker)
     }
@@ -134,10 +135,9 @@ impl Worker {
 
     /// Submits a window. [`Worker::poll`] returns it. Starts another thread if all have work and the file is slow.
     pub fn submit(&mut self, job: WindowJob) {
-        let Some(jobs) = &self.jobs else { return };
         let waiting = self.shared.waiting.fetch_add(1, Ordering::Relaxed) + 1;
-        // The threads end only when `jobs` is dropped; if they are gone nevertheless, `poll` reports it.
-        let _ = jobs.send(job);
+        // The threads end only when `jobs` does; if they are gone nevertheless, `poll` reports it.
+        self.jobs.send(job);
         let threads = self.threads.len() as u32;
         if waiting > threads && threads < MOST_WRITERS && self.shared.is_slow.load(Ordering::Relaxed) {
             // Without another thread, those that are there do the work.
@@ -149,7 +149,7 @@ impl Worker {
     pub fn poll(&self) -> Result<Option<WindowDone>, WorkerGone> {
         match self.finished.try_recv() {
             Ok(done) => Ok(Some(done)),
-            Err(TryRecvError::Empty) if !self.threads.iter().any(JoinHandle::is_finished) => Ok(None),
+            Err(TryRecvError::Empty) if !self.threads.iter().any(Job::is_finished) => Ok(None),
             Err(_) => Err(WorkerGone),
         }
     }
@@ -158,14 +158,9 @@ impl Worker {
 impl WorkerShared {
     /// Writes and reads windows until no more can come.
     fn work(&self, outbox: &Sender<WindowDone>) {
-        leave_single_core();
+        jobs::leave_single_core();
         let _quiet = block_size_signal();
-        // Sleeps until there is a window. `Receiver::recv` first spins and yields, and ranks that spin in MPI then let a
-        // thread wait for its core for up to 75 ms.
-        let mut select = Select::new();
-        select.recv(&self.inbox);
-        loop {
-            let Ok(job) = select.select().recv(&self.inbox) else { return };
+        while let Some(job) = self.inbox.receive() {
             let (pace, len) = (Pace::begin(), job.window.len());
             let busy = || self.busy.lock().unwrap_or_else(PoisonError::into_inner);
             busy().begin(pace.since());
@@ -190,60 +185,11 @@ pub struct WorkerGone;
 
 impl Drop for Worker {
     fn drop(&mut self) {
-        self.jobs = None;
-        for thread in self.threads.drain(..) {
-            // `poll` has reported a panic outside of the storage, or no window was waited for.
-            let _ = thread.join();
-        }
+        self.jobs.end();
+        // `poll` has reported a panic outside of the storage, or no window was waited for.
+        self.threads.drain(..).for_each(Job::join);
     }
 }
-
-/// Makes the calling thread a helper thread of a library: it blocks the program's signals, and does not stay on the
-/// single core of its rank.
-pub fn leave_to_program() {
-    leave_single_core();
-    // If the mask cannot be set, the thread may get signals, as any thread may.
-    let _ = nix::sys::signal::SigSet::all().thread_block();
-}
-
-/// Gives the calling thread the lowest priority at which it still goes on if the program uses all cores (nice 19: 1.5 % of
-/// a core; `SCHED_IDLE` would have 0.3 %), and lets it interrupt nobody when it wakes (`SCHED_BATCH`). The system allows
-/// this to everybody, but not the way back.
-#[cfg(target_os = "linux")]
-pub fn lower_priority() {
-    let batch = libc::sched_param { sched_priority: 0 };
-    // SAFETY: both calls concern the calling thread (0), and the first one reads the value. If the system refuses, the
-    // thread keeps its priority.
-    unsafe {
-        libc::sched_setscheduler(0, libc::SCHED_BATCH, &batch);
-        libc::setpriority(libc::PRIO_PROCESS, 0, LOWEST);
-    }
-}
-
-#[cfg(not(target_os = "linux"))]
-pub fn lower_priority() {}
-
-/// Lowest priority of a thread (nice).
-#[cfg(target_os = "linux")]
-const LOWEST: libc::c_int = 19;
-
-/// Lets a helper thread leave the single core that its rank is bound to, where it would compete with a rank that spins
-/// in MPI. The helper may then run on all cores that the system allows the process. A binding to several cores stays.
-#[cfg(target_os = "linux")]
-fn leave_single_core() {
-    use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
-    let this = nix::unistd::Pid::from_raw(0);
-    let is_in = |set: &CpuSet| (0..CpuSet::count()).filter(|&core| set.is_set(core).unwrap_or_default()).count();
-    if sched_getaffinity(this).is_ok_and(|bound| is_in(&bound) == 1) {
-        let mut all = CpuSet::new();
-        (0..CpuSet::count()).for_each(|core| all.set(core).unwrap_or_default());
-        // The system ignores cores that are not allowed. If it refuses, the thread stays on its core.
-        let _ = sched_setaffinity(this, &all);
-    }
-}
-
-#[cfg(not(target_os = "linux"))]
-fn leave_single_core() {}
 
 /// Writes or reads one window. Does nothing if `failed` is true, that is, after a failure: a full disk fails once and
 /// not once a window.
@@ -266,13 +212,13 @@ fn perform(storage: &dyn Storage, job: WindowJob, failed: bool, begin: Instant) 
 /// something other than a core or a copy.
 pub struct Pace {
     begin: Instant,
-    sleeps: std::ffi::c_long,
+    sleeps: SleepCount,
 }
 
 impl Pace {
     /// Begins to measure.
     pub fn begin() -> Self {
-        Self { begin: clock::now(), sleeps: sleeps() }
+        Self { begin: clock::now(), sleeps: SleepCount::begin() }
     }
 
     /// Returns the begin of the calls.
@@ -285,65 +231,6 @@ impl Pace {
     pub fn end(self, bytes: u64) -> (Duration, bool) {
         let took = clock::since(self.begin);
         let is_long = took > SLOW_WRITE && took.as_nanos() > u128::from(bytes) * u128::from(SLOW_FILE);
-        (took, is_long && sleeps() > self.sleeps)
-    }
-}
-
-/// Returns how often the calling thread has waited for something other than a core; 0 if the system does not count.
-#[cfg(target_os = "linux")]
-fn sleeps() -> std::ffi::c_long {
-    use nix::sys::resource::{UsageWho, getrusage};
-    getrusage(UsageWho::RUSAGE_THREAD).map_or(0, |usage| usage.voluntary_context_switches())
-}
-
-#[cfg(not(target_os = "linux"))]
-fn sleeps() -> std::ffi::c_long {
-    0
-}
-
-#[cfg(all(test, target_os = "linux"))]
-mod tests {
-    use super::*;
-    use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
-    use nix::unistd::Pid;
-
-    #[test]
-    fn a_helper_leaves_the_single_core_of_its_rank() {
-        let this = Pid::from_raw(0);
-        let own = sched_getaffinity(this).unwrap();
-        let cores: Vec<usize> = (0..CpuSet::count()).filter(|&core| own.is_set(core).unwrap()).collect();
-        let mut single = CpuSet::new();
-        single.set(cores[0]).unwrap();
-        sched_setaffinity(this, &single).unwrap();
-        let helper = std::thread::spawn(move || {
-            assert_eq!(sched_getaffinity(this), Ok(single), "inherited");
-            leave_single_core();
-            sched_getaffinity(this).unwrap()
-        });
-        let helper = helper.join().unwrap();
-        assert!(cores.iter().all(|&core| helper.is_set(core).unwrap()), "all of {cores:?}");
-    }
-
-    #[test]
-    fn only_the_thread_has_a_low_priority() {
-        // SAFETY: both calls concern the calling thread and touch no memory.
-        let now = || unsafe { (libc::sched_getscheduler(0), libc::getpriority(libc::PRIO_PROCESS, 0)) };
-        let before = now();
-        let helper = std::thread::spawn(move || {
-            lower_priority();
-            now()
-        });
-        assert_eq!(helper.join().unwrap(), (libc::SCHED_BATCH, LOWEST));
-        assert_eq!(now(), before, "the rank keeps its own");
-    }
-
-    #[test]
-    fn a_wider_binding_stays() {
-        let own = sched_getaffinity(Pid::from_raw(0)).unwrap();
-        leave_single_core();
-        let after = sched_getaffinity(Pid::from_raw(0)).unwrap();
-        if (0..CpuSet::count()).filter(|&core| own.is_set(core).unwrap()).count() > 1 {
-            assert_eq!(own, after);
-        }
+        (took, is_long && self.sleeps.has_slept())
     }
 }

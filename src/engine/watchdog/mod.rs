@@ -17,12 +17,11 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use crate::calls::CallGroups;
-use crate::engine::storage::worker::leave_to_program;
 use crate::fabric::shared::{Shared, ShownState};
 use crate::fabric::{Pending, Waiting};
 use crate::topology::Rank;
-use crate::world::process::per_process;
-use crate::world::waits::{self, Thread};
+use crate::world::process::{own_state, per_process};
+use crate::world::waits::{self, Sleeper};
 use crate::world::{clock, jobs};
 
 /// Number of times that the thread checks every file within the shortest stall timeout of any file.
@@ -324,7 +323,7 @@ enum Waits {
 struct WatchedFiles {
     files: Mutex<Files>,
     /// The watching thread; `None` if the system gave none.
-    thread: OnceLock<Option<Thread>>,
+    thread: OnceLock<Option<Sleeper>>,
 }
 
 /// List of the watched files.
@@ -334,7 +333,7 @@ struct Files {
     shortest: Option<Duration>,
 }
 
-per_process! {
+own_state! {
     static WATCH: WatchedFiles =
         WatchedFiles { files: Mutex::new(Files { all: Vec::new(), shortest: None }), thread: OnceLock::new() };
 }
@@ -346,46 +345,52 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 /// Adds a file to the watched files, and starts the thread if there is none. A child of fork has no thread; it must not
 /// use MPI either.
 fn watch(watchdog: &Arc<StallWatchdog>) {
-    let is_shorter = {
-        let mut files = lock(&WATCH.files);
-        // Weak references keep the memory of closed files: remove them.
-        files.all.retain(|file| file.strong_count() > 0);
-        files.all.push(Arc::downgrade(watchdog));
-        let is_shorter = files.shortest.is_none_or(|shortest| watchdog.limit < shortest);
-        if is_shorter {
-            files.shortest = Some(watchdog.limit);
+    WATCH.with(|watch| {
+        let is_shorter = {
+            let mut files = lock(&watch.files);
+            // Weak references keep the memory of closed files: remove them.
+            files.all.retain(|file| file.strong_count() > 0);
+            files.all.push(Arc::downgrade(watchdog));
+            let is_shorter = files.shortest.is_none_or(|shortest| watchdog.limit < shortest);
+            if is_shorter {
+                files.shortest = Some(watchdog.limit);
+            }
+            is_shorter
+        };
+        let start = || jobs::start("tributary watchdog", run);
+        let thread = watch.thread.get_or_init(|| start().ok().map(|started| started.sleeper()));
+        // If the timeout is not shorter, the thread checks soon enough without being woken.
+        if let (Some(thread), true) = (thread, is_shorter) {
+            thread.unpark();
         }
-        is_shorter
-    };
-    let start = || jobs::start("tributary watchdog", run);
-    let thread = WATCH.thread.get_or_init(|| start().ok().map(|started| started.thread().clone()));
-    // If the timeout is not shorter, the thread checks soon enough without being woken.
-    if let (Some(thread), true) = (thread, is_shorter) {
-        thread.unpark();
-    }
+    });
 }
 
 /// Runs the watching thread until the process ends.
 fn run() {
-    leave_to_program();
+    jobs::leave_to_program();
     loop {
-        let (files, shortest) = {
-            let mut files = lock(&WATCH.files);
-            files.all.retain(|file| file.strong_count() > 0);
-            let all: Vec<_> = files.all.iter().filter_map(Weak::upgrade).collect();
-            files.shortest = all.iter().map(|file| file.limit).min();
-            (all, files.shortest)
-        };
-        let now = clock::now();
-        files.iter().for_each(|file| file.look(now));
-        // Do not keep closed files alive.
-        drop(files);
+        let shortest = WATCH.with(look_at_all);
         match shortest {
             // [`watch`] unparks the thread when a file is added.
             None => waits::park(None),
             Some(shortest) => waits::park(Some((shortest / LOOKS).min(LONGEST))),
         }
     }
+}
+
+/// Looks at all watched files. Returns the shortest of their timeouts.
+fn look_at_all(watch: &WatchedFiles) -> Option<Duration> {
+    let files: Vec<_> = {
+        let mut files = lock(&watch.files);
+        files.all.retain(|file| file.strong_count() > 0);
+        let all: Vec<_> = files.all.iter().filter_map(Weak::upgrade).collect();
+        files.shortest = all.iter().map(|file| file.limit).min();
+        all
+    };
+    let now = clock::now();
+    files.iter().for_each(|file| file.look(now));
+    files.iter().map(|file| file.limit).min()
 }
 
 /// Ensures that one rank a host prints the warning about a call on a file: the first whose timer expires. The lock is a

@@ -19,7 +19,7 @@ use std::time::Duration;
 
 use crate::fabric::Idle;
 use crate::world::process::per_process;
-use crate::world::waits::{self, Thread};
+use crate::world::waits::{self, Sleeper};
 
 per_process! {
     /// Number of waits of this process in which MPI slept.
@@ -95,7 +95,7 @@ const SLEEP: Duration = Duration::from_micros(50);
 
 /// Yields and sleeps of the thread of one rank, which made this value.
 pub(super) struct Backoff {
-    rank: Thread,
+    rank: Sleeper,
     woken: AtomicBool,
     crowded: AtomicBool,
 }

@@ -195,10 +195,6 @@ fn nameless() -> io::Result<File> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
-/// Number of polls before a rank with a core of its own sleeps: about a millisecond.
-const SPINS: u32 = 20_000;
-/// Number of polls after which a rank with a core of its own yields between polls, in case other ranks need the core.
-const POLITE: u32 = 2_000;
 /// Maximum time of the first sleep. Afterwards the rank progresses its messages, as MPI's progress rule demands.
 const SHORTEST: Duration = Duration::from_millis(1);
 /// Maximum time of a sleep.
@@ -284,13 +280,8 @@ impl Watch {
         if self.brief && round < LOOKS {
             return waits::yield_core();
         }
-        if self.spins && round == 0 {
-            for spin in 0..SPINS {
-                if value.load(Ordering::Acquire) != self.seen {
-                    return;
-                }
-                if spin < POLITE { waits::spin() } else { waits::yield_core() }
-            }
+        if self.spins && round == 0 && waits::spin_while(value, self.seen) {
+            return;
         }
         sleepers.fetch_add(1, Ordering::SeqCst);
         let longest = if self.brief { BRIEF } else { LONGEST };

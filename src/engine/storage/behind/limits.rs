@@ -13,7 +13,7 @@ use crate::engine::policy::learned::FileSystemKey;
 use crate::engine::policy::{FAST_BYTES, FAST_WRITES, LEAST_BEHIND, SLOW_WRITES};
 use crate::engine::storage::{Storage, calls};
 use crate::topology::Rank;
-use crate::world::process::per_process;
+use crate::world::process::{own_state, per_process};
 
 /// Who sees the locks of a rank on parts of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -90,7 +90,7 @@ pub struct BehindLimits {
     pub adapts_on: Option<FileSystemKey>,
 }
 
-per_process! {
+own_state! {
     /// File systems on which this rank's last file was fast, or not.
     static KEPT: Mutex<BTreeMap<FileSystemKey, bool>> = Mutex::new(BTreeMap::new());
 }
@@ -108,7 +108,7 @@ pub struct FileSpeed {
 impl FileSpeed {
     /// Returns what this rank's last file on a file system has shown. One slow write then shows the contrary.
     pub fn kept(key: FileSystemKey) -> Self {
-        let kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner).get(&key).copied();
+        let kept = KEPT.with(|kept| kept.lock().unwrap_or_else(PoisonError::into_inner).get(&key).copied());
         match kept {
             Some(true) => Self { is_fast: true, slow: SLOW_WRITES - 1, ..Self::default() },
             _ => Self::default(),
@@ -118,7 +118,7 @@ impl FileSpeed {
     /// Keeps this for the next file on a file system; not if `key` is 0.
     pub fn keep(&self, key: FileSystemKey) {
         if key != 0 {
-            KEPT.lock().unwrap_or_else(PoisonError::into_inner).insert(key, self.is_fast);
+            KEPT.with(|kept| kept.lock().unwrap_or_else(PoisonError::into_inner).insert(key, self.is_fast));
         }
     }
 

@@ -29,7 +29,7 @@ pub mod queue;
 use std::io::{self, IoSlice};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, MutexGuard};
 use std::time::Duration;
 
 use crate::access::Direction;
@@ -39,12 +39,12 @@ use crate::engine::storage::behind::errors::KeptErrors;
 use crate::engine::storage::behind::file::BehindFile;
 use crate::engine::storage::behind::limits::{BehindLimits, FileSpeed};
 use crate::engine::storage::behind::queue::{Found, LeftBytes, LeftQueue, MOST_AT_ONCE, PIECE, copy};
-use crate::engine::storage::worker::{Pace, leave_to_program, lower_priority};
+use crate::engine::storage::worker::Pace;
 use crate::engine::storage::{OpenStorage, Storage, StorageFailure, calls, without_size_signal};
 use crate::error::{Error, FileOperation, Result};
 use crate::topology::Rank;
 use crate::world::jobs;
-use crate::world::waits::{self, Condition};
+use crate::world::waits::{self, Watched};
 
 /// Time after which a thread ends that has nothing to write.
 const IDLE: Duration = Duration::from_millis(200);
@@ -64,9 +64,7 @@ pub struct Behind {
     limits: BehindLimits,
     /// Process that writes the bytes: not a child of fork(2).
     process: u32,
-    state: Mutex<BehindState>,
-    /// Notified when `state` changes.
-    changed: Condition,
+    state: Watched<BehindState>,
 }
 
 #[derive(Default)]
@@ -145,8 +143,8 @@ impl Behind {
     ) -> Arc<Self> {
         let (path, process) = (path.to_path_buf(), std::process::id());
         let speed = limits.adapts_on.map(FileSpeed::kept).unwrap_or_default();
-        let (state, changed) = (Mutex::new(BehindState { speed, ..BehindState::default() }), Condition::default());
-        let behind = Arc::new(Self { files, path, mode, rank, ranks, limits, process, state, changed });
+        let state = Watched::new(BehindState { speed, ..BehindState::default() });
+        let behind = Arc::new(Self { files, path, mode, rank, ranks, limits, process, state });
         process::add(&behind);
         behind
     }
@@ -158,11 +156,11 @@ impl Behind {
     }
 
     fn lock(&self) -> MutexGuard<'_, BehindState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 
-    fn sleep<'a>(&self, state: MutexGuard<'a, BehindState>) -> MutexGuard<'a, BehindState> {
-        self.changed.wait(state)
+    fn sleep<'a>(&'a self, state: MutexGuard<'a, BehindState>) -> MutexGuard<'a, BehindState> {
+        self.state.wait(state)
     }
 
     /// Waits while `is_early` is true. The caller writes meanwhile what no thread writes: threads have a low priority, and
@@ -388,7 +386,7 @@ impl Behind {
         }
         let mut state = self.lock();
         state.is_ending = true;
-        self.changed.changed();
+        self.state.changed();
         state = self.wait_while(state, |state| state.threads > 0);
         state.is_ending = false;
     }
@@ -434,7 +432,7 @@ impl Behind {
         };
         self.show(&mut state, file);
         drop(state);
-        self.changed.changed();
+        self.state.changed();
         is_left.then_some(len)
     }
 
@@ -492,8 +490,8 @@ impl Behind {
 
     /// Writes bytes until there are none for a while, or until the file is closed.
     fn work(&self) {
-        leave_to_program();
-        lower_priority();
+        jobs::leave_to_program();
+        jobs::lower_priority();
         let mut state = self.lock();
         loop {
             if let Some((file, next)) = state.next() {
@@ -504,7 +502,7 @@ impl Behind {
                 break;
             }
             state.idle += 1;
-            let (after, is_over) = self.changed.wait_at_most(state, IDLE);
+            let (after, is_over) = self.state.wait_at_most(state, IDLE);
             state = after;
             state.idle -= 1;
             if is_over && state.left.waiting() == 0 {
@@ -512,7 +510,7 @@ impl Behind {
             }
         }
         state.threads -= 1;
-        self.changed.changed();
+        self.state.changed();
     }
 
     /// Writes bytes that [`BehindState::next`] has returned.
@@ -536,7 +534,7 @@ impl Behind {
         }
         state.left.written(next);
         self.show(&mut state, file);
-        self.changed.changed();
+        self.state.changed();
         state
     }
 

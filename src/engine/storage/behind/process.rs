@@ -8,11 +8,14 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, Once, PoisonError, Weak};
 
 use crate::engine::storage::behind::Behind;
-use crate::world::process::per_process;
+use crate::world::process::{own_state, per_process};
 
-per_process! {
+own_state! {
     /// All values of this process.
     static ALL: Mutex<Vec<Weak<Behind>>> = Mutex::new(Vec::new());
+}
+
+per_process! {
     /// True once the process has made a [`Behind`].
     static IS_USED: AtomicBool = AtomicBool::new(false);
     /// Process that has made the first [`Behind`]: a child of fork(2) has none of its own, and must not wait for a lock that
@@ -30,9 +33,11 @@ pub fn add(behind: &Arc<Behind>) {
         // If it cannot be registered, files that the program closes are complete all the same.
         unsafe { libc::atexit(at_exit) };
     });
-    let mut all = ALL.lock().unwrap_or_else(PoisonError::into_inner);
-    all.retain(|known| known.strong_count() > 0);
-    all.push(Arc::downgrade(behind));
+    ALL.with(|all| {
+        let mut all = all.lock().unwrap_or_else(PoisonError::into_inner);
+        all.retain(|known| known.strong_count() > 0);
+        all.push(Arc::downgrade(behind));
+    });
     PROCESS.store(std::process::id(), Ordering::Relaxed);
     IS_USED.store(true, Ordering::Relaxed);
 }
@@ -41,7 +46,7 @@ fn all() -> Vec<Arc<Behind>> {
     if !may_be_behind() || PROCESS.load(Ordering::Relaxed) != std::process::id() {
         return Vec::new();
     }
-    ALL.lock().unwrap_or_else(PoisonError::into_inner).iter().filter_map(Weak::upgrade).collect()
+    ALL.with(|all| all.lock().unwrap_or_else(PoisonError::into_inner).iter().filter_map(Weak::upgrade).collect())
 }
 
 /// Returns true if files of this process may have bytes that are left behind. Costs a load. Local.

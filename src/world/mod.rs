@@ -1,0 +1,92 @@
+//! What the engine asks of the place where it runs. Each of these is reached through one module: the time ([`clock`]), threads
+//! beside the rank ([`jobs`]), waits ([`waits`]), and state of the process ([`process`]). A test forbids them elsewhere.
+//!
+//! The place is the system, unless the thread is in a [`World`]: then time, order and threads are that world's. A world runs
+//! all its tasks on one thread, one at a time.
+
+use std::cell::RefCell;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+pub mod clock;
+pub mod jobs;
+pub mod process;
+pub mod waits;
+
+use process::{ProcessValues, per_process, per_thread};
+
+/// Number of a task of a world.
+pub type TaskId = u64;
+
+/// A place where ranks run on a clock and in an order of its own, instead of the system's. All of its tasks, ranks and
+/// jobs beside them, run on the thread that has [entered](enter) it; one task runs until it calls a function that waits.
+pub trait World {
+    /// Returns the time.
+    fn now(&self) -> Instant;
+
+    /// Lets other tasks run.
+    fn yield_now(&self);
+
+    /// Waits until [`World::wake`] with the same key, at most for `longest`. Returns false if the time has passed.
+    fn block(&self, key: usize, longest: Option<Duration>) -> bool;
+
+    /// Wakes all tasks that wait for the key.
+    fn wake(&self, key: usize);
+
+    /// Returns the running task.
+    fn task(&self) -> TaskId;
+
+    /// Waits until [`World::unpark`] of the running task, at most for `longest`. Returns at once if it came before.
+    fn park(&self, longest: Option<Duration>);
+
+    /// Ends the current or the next [`World::park`] of a task.
+    fn unpark(&self, task: TaskId);
+
+    /// Starts a task of the running task's process.
+    ///
+    /// # Errors
+    /// The world has no more tasks.
+    fn start(&self, name: &str, work: Box<dyn FnOnce() + Send>) -> std::io::Result<TaskId>;
+
+    /// Returns true if a task has ended.
+    fn has_ended(&self, task: TaskId) -> bool;
+
+    /// Returns the state of the running task's process.
+    fn process(&self) -> Arc<ProcessValues>;
+}
+
+per_process! {
+    /// True once a thread of this process has entered a world, so that the others pay one load for the question.
+    static ANY: AtomicBool = AtomicBool::new(false);
+}
+
+per_thread! {
+    /// The world that this thread has entered.
+    static ENTERED: RefCell<Option<Arc<dyn World>>> = const { RefCell::new(None) };
+}
+
+/// Calls `work` with this thread in a world.
+pub fn enter<T>(world: Arc<dyn World>, work: impl FnOnce() -> T) -> T {
+    struct Leave(Option<Arc<dyn World>>);
+    impl Drop for Leave {
+        fn drop(&mut self) {
+            ENTERED.replace(self.0.take());
+        }
+    }
+    ANY.store(true, Ordering::Relaxed);
+    let _leave = Leave(ENTERED.replace(Some(world)));
+    work()
+}
+
+/// Returns the world of this thread; `None` if it is the system.
+#[inline]
+fn entered() -> Option<Arc<dyn World>> {
+    if ANY.load(Ordering::Relaxed) { of_this_thread() } else { None }
+}
+
+#[cold]
+#[inline(never)]
+fn of_this_thread() -> Option<Arc<dyn World>> {
+    ENTERED.try_with(|entered| entered.borrow().clone()).ok().flatten()
+}

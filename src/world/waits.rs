@@ -1,0 +1,217 @@
+//! Waits: all ways in which a thread gives up its core.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::thread::{self, Thread};
+use std::time::Duration;
+
+use super::{TaskId, entered};
+
+/// A thread, to wake it.
+#[derive(Debug, Clone)]
+pub enum Sleeper {
+    /// A thread of the system.
+    Thread(Thread),
+    /// A task of a world, which is woken by tasks of that world.
+    Task(TaskId),
+}
+
+impl Sleeper {
+    /// Ends the current or the next [`park`] of the thread.
+    pub fn unpark(&self) {
+        match self {
+            Self::Thread(thread) => thread.unpark(),
+            Self::Task(task) => drop(entered().map(|world| world.unpark(*task))),
+        }
+    }
+}
+
+/// Number of polls of a thread with a core of its own: about a millisecond.
+const SPINS: u32 = 20_000;
+/// Number of polls after which such a thread yields between polls, in case others need the core.
+const POLITE: u32 = 2_000;
+
+/// Polls `word` for about a millisecond while it is `seen`, and returns true if it has changed.
+pub fn spin_while(word: &AtomicU32, seen: u32) -> bool {
+    let has_changed = || word.load(Ordering::Acquire) != seen;
+    if let Some(world) = entered() {
+        return (0..10).any(|round| has_changed() || world.block(0, Some(Duration::from_micros(1 << round))));
+    }
+    (0..SPINS).any(|spin| {
+        if has_changed() {
+            return true;
+        }
+        if spin < POLITE {
+            std::hint::spin_loop()
+        } else {
+            thread::yield_now()
+        }
+        false
+    })
+}
+
+/// Lets another thread run on this core, if one is ready.
+pub fn yield_core() {
+    match entered() {
+        None => thread::yield_now(),
+        Some(world) => world.yield_now(),
+    }
+}
+
+/// Sleeps for this time.
+pub fn sleep(time: Duration) {
+    match entered() {
+        None => thread::sleep(time),
+        // No task wakes the key 0.
+        Some(world) => drop(world.block(0, Some(time))),
+    }
+}
+
+/// Returns the calling thread; [`Sleeper::unpark`] ends its [`park`].
+pub fn this_thread() -> Sleeper {
+    entered().map_or_else(|| Sleeper::Thread(thread::current()), |world| Sleeper::Task(world.task()))
+}
+
+/// Sleeps until another thread wakes this one, at most for `longest`. A wake-up before is not lost.
+pub fn park(longest: Option<Duration>) {
+    match (entered(), longest) {
+        (Some(world), _) => world.park(longest),
+        (None, Some(longest)) => thread::park_timeout(longest),
+        (None, None) => thread::park(),
+    }
+}
+
+/// Sleeps while `word` is `seen`, until [`wake_all`] or the end of `time`. (Not FUTEX_PRIVATE: other processes wake
+/// it.)
+#[cfg(target_os = "linux")]
+pub fn sleep_while(word: &AtomicU32, seen: u32, time: Duration) {
+    if let Some(world) = entered() {
+        if word.load(Ordering::SeqCst) == seen {
+            world.block(key(word), Some(time));
+        }
+        return;
+    }
+    let time = libc::timespec { tv_sec: 0, tv_nsec: time.subsec_nanos().into() };
+    // SAFETY: the word is mapped and the time lives through the call; the caller checks the word whatever is returned.
+    unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAIT, seen, &raw const time) };
+}
+
+/// Wakes all threads, of this process and of others, that sleep on `word`.
+#[cfg(target_os = "linux")]
+pub fn wake_all(word: &AtomicU32) {
+    if let Some(world) = entered() {
+        return world.wake(key(word));
+    }
+    // SAFETY: a mapped word.
+    unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAKE, libc::c_int::MAX) };
+}
+
+/// Returns the key of a word in a world. Each process of a world has a mapping of its own, so that the same word has many
+/// addresses: its place in its page is what they have in common. Who is woken for another word looks at its own again.
+#[cfg(target_os = "linux")]
+fn key(word: &AtomicU32) -> usize {
+    const PAGE: usize = 4096;
+    (word.as_ptr() as usize) % PAGE + PAGE
+}
+
+/// Sleeps a little if `word` is `seen`.
+#[cfg(not(target_os = "linux"))]
+pub fn sleep_while(word: &AtomicU32, seen: u32, _time: Duration) {
+    if word.load(Ordering::Acquire) == seen {
+        sleep(Duration::from_micros(50));
+    }
+}
+
+/// Does nothing: sleepers look often.
+#[cfg(not(target_os = "linux"))]
+pub fn wake_all(_word: &AtomicU32) {}
+
+/// A value that threads of this process change and wait for.
+#[derive(Debug, Default)]
+pub struct Watched<T> {
+    value: Mutex<T>,
+    changed: Condvar,
+}
+
+impl<T> Watched<T> {
+    /// Returns a value.
+    pub fn new(value: T) -> Self {
+        Self { value: Mutex::new(value), changed: Condvar::new() }
+    }
+
+    /// Waits until no other thread uses the value, and returns it.
+    pub fn lock(&self) -> MutexGuard<'_, T> {
+        let Some(world) = entered() else {
+            return self.value.lock().unwrap_or_else(PoisonError::into_inner);
+        };
+        loop {
+            match self.value.try_lock() {
+                Ok(value) => return value,
+                Err(TryLockError::Poisoned(value)) => return value.into_inner(),
+                Err(TryLockError::WouldBlock) => world.yield_now(),
+            }
+        }
+    }
+
+    /// Sleeps until [`Watched::changed`].
+    pub fn wait<'a>(&'a self, value: MutexGuard<'a, T>) -> MutexGuard<'a, T> {
+        let Some(world) = entered() else {
+            return self.changed.wait(value).unwrap_or_else(PoisonError::into_inner);
+        };
+        drop(value);
+        world.block(self.key(), None);
+        self.lock()
+    }
+
+    /// Sleeps until [`Watched::changed`], at most for `longest`. Returns true too if the time has passed.
+    pub fn wait_at_most<'a>(&'a self, value: MutexGuard<'a, T>, longest: Duration) -> (MutexGuard<'a, T>, bool) {
+        let Some(world) = entered() else {
+            let (value, waited) = self.changed.wait_timeout(value, longest).unwrap_or_else(PoisonError::into_inner);
+            return (value, waited.timed_out());
+        };
+        drop(value);
+        let is_over = !world.block(self.key(), Some(longest));
+        (self.lock(), is_over)
+    }
+
+    /// Wakes all threads that wait.
+    pub fn changed(&self) {
+        match entered() {
+            None => self.changed.notify_all(),
+            Some(world) => world.wake(self.key()),
+        }
+    }
+
+    /// The key of this value in a world: its address, which is no word of shared memory and no number of a task.
+    fn key(&self) -> usize {
+        std::ptr::from_ref(self).addr() & !1
+    }
+}
+
+/// How often the calling thread has slept: waited for something other than a core.
+#[derive(Debug, Clone, Copy)]
+pub struct SleepCount(std::ffi::c_long);
+
+impl SleepCount {
+    /// Begins to count.
+    pub fn begin() -> Self {
+        Self(if entered().is_some() { 0 } else { sleeps() })
+    }
+
+    /// Returns true if the thread has slept since [`SleepCount::begin`]. In a world all time passes in sleep.
+    pub fn has_slept(self) -> bool {
+        entered().is_some() || sleeps() > self.0
+    }
+}
+
+/// Returns how often the calling thread has waited for something other than a core; 0 if the system does not count.
+#[cfg(target_os = "linux")]
+fn sleeps() -> std::ffi::c_long {
+    use nix::sys::resource::{UsageWho, getrusage};
+    getrusage(UsageWho::RUSAGE_THREAD).map_or(0, |usage| usage.voluntary_context_switches())
+}
+
+#[cfg(not(target_os = "linux"))]
+fn sleeps() -> std::ffi::c_long {
+    0
+}

@@ -1,0 +1,336 @@
+//! Random programs: what ranks do with a file, where they are, and what goes wrong.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::virtual_time::file::Faults;
+use crate::virtual_time::{Delays, Place};
+
+/// A program of all ranks, which follows from its seed; a shrunk one has less of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Program {
+    /// Seed of the order of events.
+    pub seed: u64,
+    /// Host of each rank.
+    pub hosts: Vec<usize>,
+    /// Hints of the file.
+    pub hints: Vec<String>,
+    /// Longest times of a message, of a call on the file and of computing, in nanoseconds.
+    pub delays: [u64; 3],
+    /// How often a task loses its core for a while, in a thousand turns.
+    pub lost_cores: u64,
+    /// True if ranks of a host share memory.
+    pub shares_memory: bool,
+    /// What goes wrong.
+    pub faults: Faults,
+    /// Number of turns after which all ranks are killed.
+    pub killed_after: Option<u64>,
+    /// The calls, in the order in which every rank makes its own.
+    pub calls: Vec<Call>,
+}
+
+/// A call of all ranks, or of one. Pieces are (offset, length), ascending.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Call {
+    /// A collective write of pieces by rank.
+    Write(Vec<Vec<(u64, u64)>>, How),
+    /// A collective read of pieces by rank.
+    Read(Vec<Vec<(u64, u64)>>, How),
+    /// An independent write of a rank.
+    WriteAt(usize, (u64, u64)),
+    /// An independent read of a rank.
+    ReadAt(usize, (u64, u64)),
+    /// A collective sync.
+    Sync,
+    /// A collective call that sets the size.
+    SetLen(u64),
+    /// An agreement, after which each rank sees what others have written before it.
+    Agree,
+    /// A close, and an opening with the same hints.
+    Reopen,
+    /// A close, and an opening for reading only.
+    ReopenToRead,
+    /// A collective write that is started and dropped at once; then a close and an opening.
+    Drop(Vec<Vec<(u64, u64)>>),
+    /// Ranks in different calls: this rank makes the second one.
+    Apart(usize, Box<[Call; 2]>),
+}
+
+/// How a collective call is made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum How {
+    /// It blocks.
+    Blocks,
+    /// It is started, and waited for.
+    Waits,
+    /// It is started, and tested until it has ended; the rank computes in between.
+    Tests,
+}
+
+/// Numbers that follow from a seed.
+pub struct Random(u64);
+
+impl Random {
+    /// Returns the numbers of a seed.
+    pub fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
+    /// Returns a number below `limit`, or 0 if that is 0 (SplitMix64, see [`virtual_time::tasks`](crate::virtual_time::tasks)).
+    pub fn below(&mut self, limit: u64) -> u64 {
+        let mixed = crate::virtual_time::tasks::split_mix(&mut self.0);
+        if limit == 0 { 0 } else { mixed % limit }
+    }
+
+    /// Returns true in one of `of` cases.
+    fn once_in(&mut self, of: u64) -> bool {
+        self.below(of) == 0
+    }
+
+    fn one_of<T: Clone>(&mut self, list: &[T]) -> T {
+        list[self.below(list.len() as u64) as usize].clone()
+    }
+}
+
+/// Hints of a program, one of each row at most.
+const HINTS: &[&[&str]] = &[
+    &["cb_nodes=1", "cb_nodes=2", "cb_nodes=3", "cb_nodes=5"],
+    &["cb_buffer_size=64", "cb_buffer_size=1000", "cb_buffer_size=4096", "cb_buffer_size=65536"],
+    &["romio_cb_write=enable", "romio_cb_write=disable"],
+    &["romio_cb_read=enable", "romio_cb_read=disable"],
+    &["romio_ds_write=enable", "romio_ds_write=disable"],
+    &["romio_ds_read=enable", "romio_ds_read=disable"],
+    &[
+        "trib_kernel=ascending_isend",
+        "trib_kernel=ascending_issend",
+        "trib_kernel=spread_out",
+        "trib_kernel=balanced",
+        "trib_kernel=pairwise",
+        "trib_kernel=two_layer",
+    ],
+    &["trib_throttle=1", "trib_throttle=2", "trib_throttle=none"],
+    &["trib_shared_memory=enable", "trib_shared_memory=disable"],
+    &["trib_host_domains=enable", "trib_host_domains=disable"],
+    &["trib_tiny_call=0", "trib_tiny_call=100"],
+    &["trib_direct_min=1", "trib_direct_min=500"],
+    &["trib_write_behind=1M", "trib_write_behind=auto"],
+    &["trib_write_buffers=1", "trib_write_buffers=2", "trib_write_buffers=4"],
+    &["trib_placement=spread", "trib_placement=lowest_per_node"],
+    &["trib_driver=nfs"],
+    &["trib_overlap=rank_order"],
+    &["striping_unit=512", "striping_unit=4096"],
+    &["trib_aggregators_fixed=true"],
+];
+
+impl Program {
+    /// Returns the program of a seed, of at most `most` ranks.
+    pub fn of(seed: u64, most: usize) -> Self {
+        let mut random = Random::new(seed ^ 0x7472_6962);
+        let ranks = 1 + random.below(most.clamp(1, 12) as u64) as usize;
+        let hosts = 1 + random.below(4.min(ranks as u64)) as usize;
+        let hosts = match random.below(3) {
+            0 => (0..ranks).map(|rank| rank * hosts / ranks).collect(),
+            1 => (0..ranks).map(|rank| rank % hosts).collect(),
+            _ => (0..ranks).map(|_| random.below(hosts as u64) as usize).collect(),
+        };
+        let mut hints = Vec::new();
+        for row in HINTS {
+            if random.once_in(3) {
+                hints.push(random.one_of(row).to_string());
+            }
+        }
+        // It has a limit of its own.
+        if hints.contains(&"trib_kernel=pairwise".to_string()) {
+            hints.retain(|hint| !hint.starts_with("trib_throttle"));
+        }
+        let delays = [0; 3].map(|_| 1 << random.below(24));
+        let lost_cores = if random.once_in(3) { random.below(50) } else { 0 };
+        let shares_memory = !random.once_in(4);
+        let mut faults = Faults::default();
+        if random.once_in(2) {
+            (faults.short, faults.interrupted) = (random.below(100), random.below(100));
+            faults.slow = random.below(20);
+        }
+        if random.once_in(3) {
+            let often = random.one_of(&[1, 5, 30]);
+            let kinds = [&mut faults.io, &mut faults.space, &mut faults.open];
+            for kind in kinds {
+                if random.once_in(2) {
+                    *kind = often;
+                }
+            }
+        }
+        if random.once_in(3) {
+            faults.rank = Some(random.below(ranks as u64) as usize);
+        }
+        // Seldom: what a killed program has is never freed.
+        let killed_after = if random.once_in(100) { Some(random.below(1000)) } else { None };
+        let span = if random.once_in(300) { 3_000_000 } else { random.one_of(&[200, 2000, 20_000]) };
+        let calls = (0..1 + random.below(39)).map(|_| Call::random(&mut random, ranks, span)).collect();
+        Self { seed, hosts, hints, delays, lost_cores, shares_memory, faults, killed_after, calls }
+    }
+
+    /// Returns the pieces that are written after call `number` and before an agreement: a rank that makes the call alone may come
+    /// after them.
+    pub fn unordered(&self, number: usize) -> impl Iterator<Item = (u64, u64)> {
+        let later = self.calls[number + 1..].iter().take_while(|call| !call.orders());
+        later.flat_map(Call::touched)
+    }
+
+    /// Returns the place of its ranks.
+    pub fn place(&self) -> Place {
+        let [message, file, compute] = self.delays.map(Duration::from_nanos);
+        let delays = Delays { message, file, compute, rate: 1_000_000_000 };
+        let (lost_cores, shares_memory) = (self.lost_cores, self.shares_memory);
+        Place {
+            hosts: self.hosts.clone(),
+            delays,
+            lost_cores,
+            shares_memory,
+            faults: self.faults,
+            killed_after: self.killed_after,
+        }
+    }
+}
+
+impl Call {
+    /// Returns true if no rank returns before all have called.
+    pub fn orders(&self) -> bool {
+        matches!(self, Self::Sync | Self::SetLen(_) | Self::Agree | Self::Reopen | Self::ReopenToRead | Self::Drop(_))
+    }
+
+    /// Returns true if all bytes are in the file when the call has returned.
+    pub fn waits_for_all(&self) -> bool {
+        matches!(self, Self::Sync | Self::Reopen | Self::ReopenToRead)
+    }
+
+    /// Returns the pieces that all ranks write.
+    pub fn written(&self) -> Vec<(u64, u64)> {
+        match self {
+            Self::Write(pieces, _) | Self::Drop(pieces) => pieces.concat(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// Returns the pieces that any rank writes, together or alone.
+    pub fn touched(&self) -> Vec<(u64, u64)> {
+        match self {
+            Self::WriteAt(_, piece) => vec![*piece],
+            Self::Apart(_, calls) => calls.iter().flat_map(Self::written).collect(),
+            call => call.written(),
+        }
+    }
+
+    /// Leaves the last rank out.
+    pub fn without(&mut self, last: usize) {
+        match self {
+            Self::Write(pieces, _) | Self::Read(pieces, _) | Self::Drop(pieces) => pieces.truncate(last),
+            Self::WriteAt(rank, _) | Self::ReadAt(rank, _) if *rank == last => *self = Self::Agree,
+            Self::Apart(rank, calls) => {
+                *rank = (*rank).min(last - 1);
+                calls.iter_mut().for_each(|call| call.without(last));
+            }
+            _ => {}
+        }
+    }
+
+    /// Returns the size that the call sets.
+    pub fn len(&self) -> Option<u64> {
+        if let Self::SetLen(len) = self { Some(*len) } else { None }
+    }
+
+    fn collective(random: &mut Random, ranks: usize, span: u64) -> Self {
+        let how = random.one_of(&[How::Blocks, How::Waits, How::Tests]);
+        match random.below(5) {
+            0 => Self::Write(divided(random, ranks, span), how),
+            1 => Self::Read(divided(random, ranks, span), how),
+            2 => Self::Sync,
+            3 => Self::SetLen(random.below(span)),
+            _ => Self::Agree,
+        }
+    }
+
+    fn random(random: &mut Random, ranks: usize, span: u64) -> Self {
+        let how = random.one_of(&[How::Blocks, How::Blocks, How::Waits, How::Tests]);
+        let rank = random.below(ranks as u64) as usize;
+        match random.below(22) {
+            20 if random.once_in(3) => Self::ReopenToRead,
+            20 => Self::Drop(divided(random, ranks, span)),
+            21 if ranks > 1 => {
+                let first = Self::collective(random, ranks, span);
+                let other = loop {
+                    let other = Self::collective(random, ranks, span);
+                    if std::mem::discriminant(&other) != std::mem::discriminant(&first) {
+                        break other;
+                    }
+                };
+                Self::Apart(rank, Box::new([first, other]))
+            }
+            0..9 => Self::Write(divided(random, ranks, span), how),
+            9..14 => Self::Read(divided(random, ranks, span), how),
+            14 => Self::WriteAt(rank, piece(random, span)),
+            15 => Self::ReadAt(rank, piece(random, span)),
+            16 => Self::Sync,
+            17 => Self::SetLen(random.below(span)),
+            18 => Self::Agree,
+            _ => Self::Reopen,
+        }
+    }
+}
+
+fn piece(random: &mut Random, span: u64) -> (u64, u64) {
+    (random.below(span), 1 + random.below(span / 8))
+}
+
+/// Returns pieces by rank; now and then, pieces of different ranks overlap.
+fn divided(random: &mut Random, ranks: usize, span: u64) -> Vec<Vec<(u64, u64)>> {
+    let mut all = vec![Vec::new(); ranks];
+    let begin = random.below(span);
+    match random.below(9) / 2 {
+        // A block each.
+        0 => {
+            let len = 1 + random.below(span / ranks as u64);
+            all.iter_mut().enumerate().for_each(|(rank, own)| own.push((begin + len * rank as u64, len)));
+        }
+        // In turns.
+        1 => {
+            let (len, times) = (1 + random.below(span / 50), 1 + random.below(8));
+            let gap = if random.once_in(2) { 0 } else { random.below(len) };
+            for turn in 0..times {
+                for (rank, own) in all.iter_mut().enumerate() {
+                    own.push((begin + (turn * ranks as u64 + rank as u64) * (len + gap), len));
+                }
+            }
+        }
+        // Pieces of any size for anybody, and holes.
+        2 => {
+            let mut at = begin;
+            for _ in 0..random.below(30) {
+                let len = 1 + random.below(span / 30);
+                let rank = random.below(ranks as u64 + 1) as usize;
+                if let Some(own) = all.get_mut(rank) {
+                    own.push((at, len));
+                }
+                at += len;
+            }
+        }
+        // Pieces that overlap those of others.
+        4 => {
+            for own in &mut all {
+                let mut at = begin + random.below(span / 4);
+                for _ in 0..random.below(6) {
+                    let len = 1 + random.below(span / 20);
+                    own.push((at, len));
+                    at += len + random.below(span / 20);
+                }
+            }
+        }
+        // One rank alone.
+        _ => {
+            let rank = random.below(ranks as u64) as usize;
+            all[rank].push((begin, 1 + random.below(span / 4)));
+        }
+    }
+    all
+}

@@ -1,0 +1,380 @@
+//! Runs a program and compares what its ranks have seen with the model.
+
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tributary::{BufferLayout, Error, Extent, Extents, File, Hints, Mode};
+
+use super::model::Model;
+use super::program::{Call, How, Program};
+use crate::virtual_time::file::Opener;
+use crate::virtual_time::tasks::Ended;
+use crate::virtual_time::{RankInWorld, run};
+
+/// Value of bytes of a buffer before a read.
+const BEFORE: u8 = 0xfe;
+const NAME: &str = "file";
+
+/// What one rank has seen of one call.
+#[derive(Debug, Clone, Default)]
+struct Seen {
+    error: Option<String>,
+    bytes: Vec<u8>,
+}
+
+/// What a run has shown.
+#[derive(Debug, Clone)]
+pub struct Verdict {
+    /// What was wrong, if something was.
+    pub wrong: Option<String>,
+    /// Hash of all events.
+    pub digest: u64,
+    /// Number of turns of tasks.
+    pub turns: u64,
+}
+
+/// Returns the value that a call writes at an offset: never 0, and never [`BEFORE`].
+fn value(call: usize, rank: usize, offset: u64) -> u8 {
+    let mixed = (call as u64 * 131 + rank as u64 * 31 + offset).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56;
+    1 + (mixed % 250) as u8
+}
+
+fn extents(pieces: &[(u64, u64)]) -> Extents {
+    Extents::from_list(pieces.iter().map(|&(offset, len)| Extent { offset, len })).expect("ascending pieces")
+}
+
+/// Runs a program.
+pub fn judge(program: &Program) -> Verdict {
+    let known = Arc::new(program.clone());
+    let shared = known.clone();
+    // By rank, also of ranks that do not come to their end.
+    let seen: Arc<Vec<Mutex<Vec<Seen>>>> = Arc::new(program.hosts.iter().map(|_| Mutex::default()).collect());
+    let notes = seen.clone();
+    let outcome = run(program.seed, &program.place(), move |own| rank(&own, &shared, &notes[own.rank]));
+    let wrong = match outcome.ended {
+        Ended::Stuck(who) => Some(format!("nobody can go on: {}", who.join("; "))),
+        Ended::Panicked(text) => Some(format!("panic: {text}")),
+        ended => {
+            let take =
+                |seen: &Mutex<Vec<Seen>>| std::mem::take(&mut *seen.lock().unwrap_or_else(PoisonError::into_inner));
+            let ranks: Vec<Vec<Seen>> = seen.iter().map(take).collect();
+            let is_killed = ended == Ended::Killed;
+            compare(
+                &known,
+                is_killed,
+                &ranks,
+                outcome.files.bytes(Path::new(NAME)),
+                [outcome.files.failed(), outcome.files.refused()],
+            )
+        }
+    };
+    Verdict { wrong, digest: outcome.digest, turns: outcome.turns }
+}
+
+/// The program of one rank. It ends with an error of the opening; other errors are noted, and it goes on.
+fn rank(own: &RankInWorld, program: &Program, seen: &Mutex<Vec<Seen>>) {
+    let hints = Hints::parse(&program.hints.join(";")).expect("hints of the list");
+    let files = Arc::new(Opener(own.files.clone(), own.rank));
+    let open = |mode| File::open_on(own.endpoint(), NAME, mode, hints.clone(), files.clone());
+    let note = |outcome: Result<Vec<u8>, Error>| {
+        seen.lock().unwrap_or_else(PoisonError::into_inner).push(match outcome {
+            Ok(bytes) => Seen { error: None, bytes },
+            Err(error) => Seen { error: Some(error.to_string()), bytes: Vec::new() },
+        });
+    };
+    let opened = open(Mode::Update);
+    let mut file = opened.ok();
+    match &file {
+        Some(_) => note(Ok(Vec::new())),
+        None => note(Err(Error::state("no file"))),
+    }
+    for (number, call) in program.calls.iter().enumerate() {
+        let Some(mut now) = file.take() else { return };
+        own.compute();
+        let mode = match call {
+            Call::Reopen => Mode::Update,
+            Call::ReopenToRead => Mode::Read,
+            Call::Drop(pieces) => {
+                let (bytes, layout) = to_write(number, own.rank, &pieces[own.rank]);
+                drop(now.start_write_all(&extents(&pieces[own.rank]), &layout, &bytes));
+                Mode::Update
+            }
+            call => {
+                note(made(&mut now, number, call, own));
+                file = Some(now);
+                continue;
+            }
+        };
+        let closed = now.close();
+        match open(mode) {
+            Ok(new) => {
+                file = Some(new);
+                note(closed.map(|_| Vec::new()));
+            }
+            Err(error) => note(Err(error)),
+        }
+    }
+    own.compute();
+    if let Some(file) = file {
+        note(file.close().map(|_| Vec::new()));
+    }
+}
+
+/// Returns the buffer of a write and its layout: in every third call with gaps.
+fn to_write(number: usize, rank: usize, pieces: &[(u64, u64)]) -> (Vec<u8>, BufferLayout) {
+    let (layout, len) = layout(number, pieces);
+    let mut bytes = vec![BEFORE; len as usize];
+    let mut places = places(&layout, len);
+    for &(offset, len) in pieces {
+        for at in offset..offset + len {
+            bytes[places.next().expect("a place for each byte") as usize] = value(number, rank, at);
+        }
+    }
+    drop(places);
+    (bytes, layout)
+}
+
+/// Returns the layout of the buffer for pieces of the file, and its length.
+fn layout(number: usize, pieces: &[(u64, u64)]) -> (BufferLayout, u64) {
+    let bytes: u64 = pieces.iter().map(|piece| piece.1).sum();
+    if number % 3 != 1 {
+        return (BufferLayout::Contiguous, bytes);
+    }
+    // Other pieces than those of the file.
+    let parts: Vec<(u64, u64)> = (0..bytes).step_by(7).map(|at| (at / 7 * 10, 7.min(bytes - at))).collect();
+    let len = parts.last().map_or(0, |(offset, len)| offset + len);
+    (BufferLayout::Extents(extents(&parts)), len)
+}
+
+fn places(layout: &BufferLayout, len: u64) -> Box<dyn Iterator<Item = u64> + '_> {
+    match layout {
+        BufferLayout::Contiguous => Box::new(0..len),
+        BufferLayout::Extents(extents) => Box::new(extents.iter().flat_map(|extent| extent.offset..extent.end())),
+    }
+}
+
+/// Makes a call other than an opening. Returns the bytes that were read.
+fn made(file: &mut File, number: usize, call: &Call, own: &RankInWorld) -> Result<Vec<u8>, Error> {
+    match call {
+        Call::Write(pieces, how) => {
+            let extents = extents(&pieces[own.rank]);
+            let (bytes, layout) = to_write(number, own.rank, &pieces[own.rank]);
+            match how {
+                How::Blocks => file.write_all(&extents, &layout, &bytes),
+                How::Waits => {
+                    let operation = file.start_write_all(&extents, &layout, &bytes);
+                    own.compute();
+                    operation.wait()
+                }
+                How::Tests => tested(file.start_write_all(&extents, &layout, &bytes), own),
+            }
+            .map(|_| Vec::new())
+        }
+        Call::Read(pieces, how) => {
+            let extents = extents(&pieces[own.rank]);
+            let (layout, len) = layout(number, &pieces[own.rank]);
+            let mut bytes = vec![BEFORE; len as usize];
+            match how {
+                How::Blocks => file.read_all(&extents, &layout, &mut bytes),
+                How::Waits => {
+                    let operation = file.start_read_all(&extents, &layout, &mut bytes);
+                    own.compute();
+                    operation.wait()
+                }
+                How::Tests => tested(file.start_read_all(&extents, &layout, &mut bytes), own),
+            }?;
+            let found: Vec<u8> =
+                places(&layout, len).map(|at| std::mem::replace(&mut bytes[at as usize], BEFORE)).collect();
+            assert!(bytes.iter().all(|byte| *byte == BEFORE), "a read has changed gaps of its buffer");
+            Ok(found)
+        }
+        Call::WriteAt(rank, (offset, len)) if *rank == own.rank => {
+            let bytes: Vec<u8> = (*offset..offset + len).map(|at| value(number, *rank, at)).collect();
+            file.write_at(*offset, &bytes).map(|_| Vec::new())
+        }
+        Call::ReadAt(rank, (offset, len)) if *rank == own.rank => {
+            let mut bytes = vec![BEFORE; *len as usize];
+            file.read_at(*offset, &mut bytes).map(|_| bytes)
+        }
+        Call::WriteAt(..) | Call::ReadAt(..) => Ok(Vec::new()),
+        Call::Sync => file.sync().map(|()| Vec::new()),
+        Call::SetLen(len) => file.set_len(*len).map(|()| Vec::new()),
+        Call::Agree => file.agree(Ok(Vec::new())),
+        Call::Apart(rank, calls) => made(file, number, &calls[usize::from(*rank == own.rank)], own),
+        Call::Reopen | Call::ReopenToRead | Call::Drop(_) => unreachable!("made by the caller"),
+    }
+}
+
+/// Tests an operation until it has ended.
+fn tested<T>(mut operation: tributary::Operation<'_, T>, own: &RankInWorld) -> Result<T, Error> {
+    for round in 0.. {
+        match operation.test() {
+            Some(outcome) => return outcome,
+            None => own.pause(round),
+        }
+    }
+    unreachable!("it has ended")
+}
+
+/// Returns what is wrong with what the ranks have seen and with the file at the end.
+fn compare(
+    program: &Program,
+    is_killed: bool,
+    ranks: &[Vec<Seen>],
+    file: Option<Vec<u8>>,
+    [failed, refused]: [u64; 2],
+) -> Option<String> {
+    let is_behind = program.hints.iter().any(|hint| hint.starts_with("trib_write_behind"));
+    let told = ranks.iter().flatten().filter(|seen| seen.error.is_some()).count();
+    let is_illegal = |call: &Call| matches!(call, Call::Apart(..) | Call::ReopenToRead | Call::Drop(_));
+    if told > 0 && failed + refused == 0 && !program.calls.iter().any(is_illegal) {
+        let first = ranks.iter().flatten().find_map(|seen| seen.error.clone());
+        return Some(format!("an error although no call on the file has failed: {}", first.unwrap_or_default()));
+    }
+    if told == 0 && failed > 0 && !is_killed {
+        return Some(format!("{failed} calls on the file have failed, and no call has told of it"));
+    }
+    let mut model = Model::default();
+    let mut is_read_only = false;
+    // Independent writes that no agreement has followed.
+    let mut alone: Vec<(u64, u64)> = Vec::new();
+    let ended_early = |number: usize| ranks.iter().all(|seen| seen.len() <= number);
+    // The opening is call 0 of what was seen.
+    let alike = |number: usize, what: &str| {
+        let errors: Vec<_> = ranks.iter().map(|seen| seen.get(number).map(|seen| &seen.error)).collect();
+        let differs = errors.iter().any(|error| *error != errors[0]);
+        differs.then(|| format!("{what}: ranks have different errors: {errors:?}"))
+    };
+    if is_killed && ranks.iter().any(Vec::is_empty) {
+        return None;
+    }
+    if let Some(wrong) = alike(0, "open") {
+        return Some(wrong);
+    }
+    let has_error = |at: usize| ranks.iter().any(|seen| seen.get(at).is_some_and(|seen| seen.error.is_some()));
+    // A write that was left behind may fail after a call has begun, which then reads what is there; a later call tells of it.
+    let is_told_later = |number: usize| {
+        let later = (number + 1..program.calls.len()).find(|&later| program.calls[later].waits_for_all());
+        is_behind && (number + 1..=later.unwrap_or(program.calls.len()) + 1).any(has_error)
+    };
+    for (number, call) in program.calls.iter().enumerate() {
+        let at = number + 1;
+        if is_killed && ranks.iter().any(|seen| seen.len() <= at) {
+            // Some ranks were in this call, others may have made later ones: no bytes of them are sure.
+            let rest = &program.calls[number..];
+            model.fail(rest.iter().flat_map(Call::touched), is_behind);
+            rest.iter().filter_map(Call::len).for_each(|len| model.set_len(len, false));
+            return file.and_then(|file| model.wrong_file(&file)).map(|wrong| format!("killed in {call:?}: {wrong}"));
+        }
+        if ended_early(at) {
+            return None;
+        }
+        let what = format!("call {number}, {call:?}");
+        let error = ranks[0].get(at).and_then(|seen| seen.error.as_ref());
+        if call.orders() {
+            alone.clear();
+        }
+        match call {
+            Call::WriteAt(..) | Call::SetLen(_) | Call::Write(..) if is_read_only => {
+                if ranks.iter().any(|seen| seen[at].error.is_none()) && !matches!(call, Call::WriteAt(..)) {
+                    return Some(format!("{what}: no error, although the file is open for reading only"));
+                }
+            }
+            Call::Apart(_, calls) => {
+                if let Some(wrong) = alike(at, &what) {
+                    return Some(wrong);
+                }
+                if error.is_none() {
+                    return Some(format!("{what}: no error, although the ranks are in different calls"));
+                }
+                let pieces: Vec<_> = calls.iter().flat_map(Call::written).collect();
+                if !is_read_only {
+                    model.fail(pieces, is_behind);
+                    calls.iter().filter_map(Call::len).for_each(|len| model.set_len(len, false));
+                }
+            }
+            Call::WriteAt(rank, piece) => match ranks[*rank].get(at).and_then(|seen| seen.error.as_ref()) {
+                None => {
+                    model.write_alone(*rank, *piece, |at| value(number, *rank, at));
+                    alone.push(*piece);
+                }
+                Some(_) => model.fail([*piece], is_behind),
+            },
+            Call::ReadAt(rank, piece) => {
+                let seen = &ranks[*rank][at];
+                let mut seen_by_others = model.clone();
+                program.unordered(number).for_each(|later| seen_by_others.forget(later));
+                if seen.error.is_none()
+                    && !is_told_later(number)
+                    && let Some(wrong) = seen_by_others.wrong(Some(*rank), piece.0, &seen.bytes, BEFORE)
+                {
+                    return Some(format!("{what}: {wrong}"));
+                }
+            }
+            _ => {
+                if let Some(wrong) = alike(at, &what) {
+                    return Some(wrong);
+                }
+                match call {
+                    Call::Write(pieces, _) if error.is_none() => {
+                        for (rank, own) in pieces.iter().enumerate() {
+                            own.iter().for_each(|piece| model.write(*piece, |at| value(number, rank, at)));
+                        }
+                        if !program.hints.iter().any(|hint| hint == "trib_overlap=rank_order") {
+                            for (rank, own) in pieces.iter().enumerate() {
+                                let later = || pieces[rank + 1..].iter().flatten();
+                                own.iter().for_each(|piece| model.forget_where_both(*piece, later()));
+                            }
+                        }
+                        alone.iter().for_each(|piece| model.forget_where_both(*piece, pieces.iter().flatten()));
+                    }
+                    Call::Write(pieces, _) => model.fail(pieces.iter().flatten().copied(), is_behind),
+                    Call::Read(pieces, _) if error.is_none() && !is_told_later(number) => {
+                        for (rank, own) in pieces.iter().enumerate() {
+                            let mut bytes = &ranks[rank][at].bytes[..];
+                            for (offset, len) in own {
+                                let (piece, rest) = bytes.split_at(*len as usize);
+                                bytes = rest;
+                                if let Some(wrong) = model.wrong(Some(rank), *offset, piece, BEFORE) {
+                                    return Some(format!("{what}, rank {rank}: {wrong}"));
+                                }
+                            }
+                        }
+                    }
+                    Call::Sync | Call::Reopen | Call::ReopenToRead if error.is_none() => {
+                        model.sync();
+                        is_read_only = match call {
+                            Call::Reopen => false,
+                            Call::ReopenToRead => true,
+                            _ => is_read_only,
+                        };
+                    }
+                    Call::Drop(pieces) => {
+                        let pieces = if is_read_only { Vec::new() } else { pieces.concat() };
+                        is_read_only = false;
+                        model.fail(pieces, is_behind);
+                    }
+                    Call::Agree if error.is_none() => model.agree(),
+                    Call::SetLen(len) => model.set_len(*len, error.is_none()),
+                    Call::Read(..) if error.is_none() => {}
+                    // An error of bytes that were left behind.
+                    _ => model.fail([], is_behind),
+                }
+            }
+        }
+    }
+    let last = program.calls.len() + 1;
+    if is_killed {
+        model.fail([], is_behind);
+        return model.wrong_file(&file?).map(|wrong| format!("killed in the close: {wrong}"));
+    }
+    if let Some(wrong) = alike(last, "close") {
+        return Some(wrong);
+    }
+    if ranks[0].get(last).is_some_and(|seen| seen.error.is_none()) {
+        model.agree();
+    } else {
+        model.fail([], is_behind);
+    }
+    model.wrong_file(&file?).map(|wrong| format!("at the end: {wrong}"))
+}

@@ -1,0 +1,282 @@
+//! Files in virtual time: bytes in memory, and calls that take time and fail as the seed says.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tributary::drivers::{FileControl, Identity, Mode, OpenStorage, Storage};
+
+use super::Place;
+use super::tasks::Tasks;
+
+/// How often calls on the file fail: in how many of a thousand calls.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Faults {
+    /// Calls that move fewer bytes than asked.
+    pub short: u64,
+    /// Calls that a signal interrupts.
+    pub interrupted: u64,
+    /// Writes, reads and syncs that fail with EIO.
+    pub io: u64,
+    /// Writes that find no space.
+    pub space: u64,
+    /// Openings that fail.
+    pub open: u64,
+    /// Calls that take a hundred times as long.
+    pub slow: u64,
+    /// The only rank whose calls fail; `None`: those of all ranks may.
+    pub rank: Option<usize>,
+}
+
+/// The files of a run.
+pub struct Files {
+    tasks: Arc<Tasks>,
+    latency: u64,
+    rate: u64,
+    faults: Faults,
+    all: Mutex<BTreeMap<PathBuf, Arc<Data>>>,
+    failed: AtomicU64,
+    refused: AtomicU64,
+    handles: AtomicU64,
+}
+
+/// The contents of a file.
+#[derive(Default)]
+struct Data {
+    number: u64,
+    bytes: Mutex<Vec<u8>>,
+    /// Ranges that handles have shown to others, by handle.
+    held: Mutex<BTreeMap<u64, Range<u64>>>,
+    /// Ranges that handles have locked.
+    locked: Mutex<Vec<(u64, Range<u64>)>>,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Files {
+    /// Returns the files of a place: none.
+    pub fn new(tasks: Arc<Tasks>, place: &Place) -> Self {
+        let latency = place.delays.file.as_nanos() as u64;
+        let (all, failed, refused, handles) = Default::default();
+        Self { tasks, latency, rate: place.delays.rate.max(1), faults: place.faults, all, failed, refused, handles }
+    }
+
+    /// Returns the bytes of a file; `None` if there is none.
+    pub fn bytes(&self, path: &Path) -> Option<Vec<u8>> {
+        lock(&self.all).get(path).map(|data| lock(&data.bytes).clone())
+    }
+
+    /// Returns the number of calls that have failed with an error that the caller must tell.
+    pub fn failed(&self) -> u64 {
+        self.failed.load(Ordering::Relaxed)
+    }
+
+    /// Returns the number of openings that have failed. A rank that does without the file need not tell.
+    pub fn refused(&self) -> u64 {
+        self.refused.load(Ordering::Relaxed)
+    }
+
+    fn refuse(&self, code: i32) -> io::Error {
+        self.refused.fetch_add(1, Ordering::Relaxed);
+        io::Error::from_raw_os_error(code)
+    }
+
+    /// Lets a call of so many bytes begin: other tasks run before it.
+    fn pass(&self, rank: usize, bytes: usize) {
+        let slow = if self.is_due(rank, self.faults.slow) { 100 } else { 1 };
+        let time = self.tasks.random(self.latency + 1) + bytes as u64 * 1_000_000_000 / self.rate;
+        self.tasks.event();
+        tributary::world::World::block(&*self.tasks, 0, Some(std::time::Duration::from_nanos(time * slow)));
+    }
+
+    fn is_due(&self, rank: usize, of_thousand: u64) -> bool {
+        of_thousand > 0 && self.faults.rank.is_none_or(|only| only == rank) && self.tasks.random(1000) < of_thousand
+    }
+
+    fn fail(&self, code: i32) -> io::Error {
+        self.failed.fetch_add(1, Ordering::Relaxed);
+        io::Error::from_raw_os_error(code)
+    }
+
+    /// Returns how many of `len` bytes a call may move.
+    fn part(&self, rank: usize, len: usize) -> io::Result<usize> {
+        if self.is_due(rank, self.faults.interrupted) {
+            return Err(io::ErrorKind::Interrupted.into());
+        }
+        Ok(if len > 1 && self.is_due(rank, self.faults.short) {
+            1 + self.tasks.random(len as u64 - 1) as usize
+        } else {
+            len
+        })
+    }
+
+    fn handle(self: &Arc<Self>, rank: usize, data: Arc<Data>, mode: Mode) -> Box<dyn Storage> {
+        let number = self.handles.fetch_add(1, Ordering::Relaxed);
+        Box::new(Handle { files: self.clone(), rank, data, mode, number })
+    }
+}
+
+/// Opens the files of a run for a rank.
+pub struct Opener(pub Arc<Files>, pub usize);
+
+impl OpenStorage for Opener {
+    fn open(&self, path: &Path, mode: Mode) -> io::Result<Box<dyn Storage>> {
+        self.0.pass(self.1, 0);
+        if self.0.is_due(self.1, self.0.faults.open) {
+            return Err(self.0.refuse(libc::EMFILE));
+        }
+        let data = lock(&self.0.all).get(path).cloned().ok_or(io::ErrorKind::NotFound)?;
+        Ok(self.0.handle(self.1, data, mode))
+    }
+
+    fn create(&self, path: &Path) -> io::Result<Box<dyn Storage>> {
+        self.0.pass(self.1, 0);
+        if self.0.is_due(self.1, self.0.faults.open) {
+            return Err(self.0.refuse(libc::EACCES));
+        }
+        let mut all = lock(&self.0.all);
+        let number = all.len() as u64;
+        let data =
+            all.entry(path.to_path_buf()).or_insert_with(|| Arc::new(Data { number, ..Data::default() })).clone();
+        drop(all);
+        Ok(self.0.handle(self.1, data, Mode::Create))
+    }
+
+    fn remove(&self, path: &Path) -> io::Result<()> {
+        self.0.pass(self.1, 0);
+        lock(&self.0.all).remove(path).map(drop).ok_or_else(|| io::ErrorKind::NotFound.into())
+    }
+}
+
+/// An open file.
+struct Handle {
+    files: Arc<Files>,
+    rank: usize,
+    data: Arc<Data>,
+    mode: Mode,
+    number: u64,
+}
+
+impl Storage for Handle {
+    fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<usize> {
+        self.files.pass(self.rank, bytes.len());
+        if self.mode == Mode::Read {
+            return Err(io::Error::from_raw_os_error(libc::EBADF));
+        }
+        if self.files.is_due(self.rank, self.files.faults.io) {
+            return Err(self.files.fail(libc::EIO));
+        }
+        if self.files.is_due(self.rank, self.files.faults.space) {
+            return Err(self.files.fail(libc::ENOSPC));
+        }
+        let len = self.files.part(self.rank, bytes.len())?;
+        // The first half, then the rest: others see the file in between.
+        let mut at = 0;
+        for end in [len / 2, len] {
+            if end > at {
+                let mut data = lock(&self.data.bytes);
+                let from = offset as usize + at;
+                if data.len() < offset as usize + end {
+                    data.resize(offset as usize + end, 0);
+                }
+                data[from..offset as usize + end].copy_from_slice(&bytes[at..end]);
+                at = end;
+            }
+            if end < len {
+                self.files.pass(self.rank, 0);
+            }
+        }
+        Ok(len)
+    }
+
+    fn read_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<usize> {
+        self.files.pass(self.rank, bytes.len());
+        if self.files.is_due(self.rank, self.files.faults.io) {
+            return Err(self.files.fail(libc::EIO));
+        }
+        let len = self.files.part(self.rank, bytes.len())?;
+        let data = lock(&self.data.bytes);
+        let from = (offset as usize).min(data.len());
+        let len = len.min(data.len() - from);
+        bytes[..len].copy_from_slice(&data[from..from + len]);
+        Ok(len)
+    }
+
+    fn size(&self) -> io::Result<u64> {
+        self.files.pass(self.rank, 0);
+        Ok(lock(&self.data.bytes).len() as u64)
+    }
+
+    fn set_len(&self, len: u64) -> io::Result<()> {
+        self.files.pass(self.rank, 0);
+        lock(&self.data.bytes).resize(len as usize, 0);
+        Ok(())
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        self.files.pass(self.rank, 0);
+        if self.files.is_due(self.rank, self.files.faults.io) { Err(self.files.fail(libc::EIO)) } else { Ok(()) }
+    }
+
+    fn control(&self) -> &dyn FileControl {
+        self
+    }
+}
+
+impl FileControl for Handle {
+    fn hold(&self, number: u64, range: Range<u64>) -> io::Result<()> {
+        self.files.pass(self.rank, 0);
+        let _ = number;
+        let mut held = lock(&self.data.held);
+        if range.is_empty() {
+            held.remove(&self.number)
+        } else {
+            held.insert(self.number, range)
+        };
+        Ok(())
+    }
+
+    fn is_held(&self, range: Range<u64>) -> io::Result<bool> {
+        self.files.pass(self.rank, 0);
+        let overlaps = |other: &Range<u64>| other.start < range.end && range.start < other.end;
+        Ok(lock(&self.data.held).iter().any(|(number, held)| *number != self.number && overlaps(held)))
+    }
+
+    fn lock_range(&self, range: Range<u64>, is_taken: bool) -> io::Result<()> {
+        loop {
+            self.files.pass(self.rank, 0);
+            let mut locked = lock(&self.data.locked);
+            if !is_taken {
+                locked.retain(|(number, other)| *number != self.number || *other != range);
+                return Ok(());
+            }
+            let overlaps = |other: &Range<u64>| other.start < range.end && range.start < other.end;
+            if !locked.iter().any(|(number, other)| *number != self.number && overlaps(other)) {
+                locked.push((self.number, range));
+                return Ok(());
+            }
+        }
+    }
+
+    fn identity(&self) -> io::Result<Option<Identity>> {
+        Ok(Some([1, 1, self.data.number]))
+    }
+}
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        lock(&self.data.held).remove(&self.number);
+        lock(&self.data.locked).retain(|(number, _)| *number != self.number);
+    }
+}
+
+impl std::fmt::Debug for Files {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_map().entries(lock(&self.all).iter().map(|(path, data)| (path, lock(&data.bytes).len()))).finish()
+    }
+}

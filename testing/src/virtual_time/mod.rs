@@ -1,0 +1,136 @@
+//! Runs ranks in virtual time: their order, the time, the network and the file are decided by a seed.
+//!
+//! [`run`] runs every rank as a task of one thread. At each wait, and at each call on the file, control goes to a task that the
+//! seed chooses; when none can go on, the clock goes to the next event. The same seed gives the same order, bytes and times.
+
+pub mod file;
+pub mod network;
+pub mod tasks;
+
+use std::sync::Arc;
+use std::sync::Mutex;
+use std::time::Duration;
+
+use tributary::{Endpoint, Rank};
+
+use file::{Faults, Files};
+use network::Network;
+use tasks::{Ended, Tasks};
+
+/// Where the ranks are, and how fast things are.
+#[derive(Debug, Clone)]
+pub struct Place {
+    /// Host of each rank.
+    pub hosts: Vec<usize>,
+    /// Delays of messages and calls on the file.
+    pub delays: Delays,
+    /// How often a task loses its core for a while, in a thousand turns.
+    pub lost_cores: u64,
+    /// True if ranks of a host share memory.
+    pub shares_memory: bool,
+    /// Which calls on the file fail.
+    pub faults: Faults,
+    /// Number of turns after which all ranks are killed, as a launcher kills a job of which one rank has died.
+    pub killed_after: Option<u64>,
+}
+
+/// Delays in virtual time.
+#[derive(Debug, Clone, Copy)]
+pub struct Delays {
+    /// Longest time that a message takes beyond its bytes.
+    pub message: Duration,
+    /// Longest time that a call on the file takes beyond its bytes.
+    pub file: Duration,
+    /// Bytes a second of a message and of a call on the file.
+    pub rate: u64,
+    /// Longest time that a rank computes between calls ([`RankInWorld::compute`]).
+    pub compute: Duration,
+}
+
+/// A rank of a run.
+pub struct RankInWorld {
+    /// This rank.
+    pub rank: Rank,
+    /// Number of ranks.
+    pub ranks: usize,
+    /// The files of the run.
+    pub files: Arc<Files>,
+    tasks: Arc<Tasks>,
+    network: Arc<Network>,
+    compute: Duration,
+}
+
+impl RankInWorld {
+    /// Returns an endpoint over all ranks with messages of its own. Collective.
+    pub fn endpoint(&self) -> Endpoint {
+        Endpoint::new(Box::new(self.network.join(self.rank)))
+    }
+
+    /// Lets a moment pass, in which others may run; longer in later rounds.
+    pub fn pause(&self, round: u32) {
+        self.tasks.pass(Duration::from_micros(20 << round.min(9)));
+    }
+
+    /// Waits for what never comes.
+    pub fn wait_for_ever(&self) {
+        loop {
+            tributary::world::World::park(&*self.tasks, None);
+        }
+    }
+
+    /// Lets a time pass that the seed decides.
+    pub fn compute(&self) {
+        self.tasks.pass(self.compute);
+    }
+}
+
+/// What a run has come to.
+#[derive(Debug)]
+pub struct Outcome<T> {
+    /// What each rank has returned; `None` if it has not ended.
+    pub ranks: Vec<Option<T>>,
+    /// How the run has ended.
+    pub ended: Ended,
+    /// Number of the tasks' turns.
+    pub turns: u64,
+    /// Hash of all turns and their times.
+    pub digest: u64,
+    /// Virtual time from begin to end.
+    pub took: Duration,
+    /// The files.
+    pub files: Arc<Files>,
+}
+
+/// Runs `program` on each rank of `place`, in the order of `seed`.
+pub fn run<T: Send + 'static>(
+    seed: u64,
+    place: &Place,
+    program: impl Fn(RankInWorld) -> T + Send + Sync + 'static,
+) -> Outcome<T> {
+    let ranks = place.hosts.len();
+    let tasks = Tasks::new(seed, place.lost_cores);
+    let network = Arc::new(Network::new(tasks.clone(), place));
+    let files = Arc::new(Files::new(tasks.clone(), place));
+    let program = Arc::new(program);
+    let results = Arc::new(Mutex::new(Vec::from_iter((0..ranks).map(|_| None))));
+    for rank in 0..ranks {
+        let (program, results) = (program.clone(), results.clone());
+        let own = RankInWorld {
+            rank,
+            ranks,
+            files: files.clone(),
+            tasks: tasks.clone(),
+            network: network.clone(),
+            compute: place.delays.compute,
+        };
+        tasks.start_process(format!("rank {rank}"), rank, move || {
+            let result = program(own);
+            results.lock().unwrap_or_else(std::sync::PoisonError::into_inner)[rank] = Some(result);
+        });
+    }
+    let ended = tasks.clone().run(place.killed_after);
+    let (turns, digest, took) = tasks.counted();
+    network.forget();
+    let ranks = std::mem::take(&mut *results.lock().unwrap_or_else(std::sync::PoisonError::into_inner));
+    Outcome { ranks, ended, turns, digest, took, files }
+}

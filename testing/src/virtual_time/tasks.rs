@@ -1,0 +1,475 @@
+//! Tasks of one thread, one of which runs at a time, and their clock.
+
+use std::any::Any;
+use std::cell::{Cell, RefCell};
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap};
+use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::{Arc, LazyLock};
+use std::time::{Duration, Instant};
+
+use corosensei::stack::DefaultStack;
+use corosensei::{Coroutine, CoroutineResult, Yielder};
+use tributary::world::process::ProcessValues;
+use tributary::world::{TaskId, World, enter, jobs};
+
+/// Number of bytes of a task's stack. (Untouched pages take no memory.)
+const STACK: usize = 1 << 20;
+/// Maximum time that a task loses its core, in nanoseconds.
+const LOST: u64 = 20_000_000;
+/// Maximum time that a task yields its core.
+const YIELD: u64 = 2_000;
+/// Time without any event, in nanoseconds, after which the ranks wait for ever: they look again and again, and nothing happens.
+const QUIET: u64 = 100_000_000_000;
+
+/// How a run has ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Ended {
+    /// All ranks have ended.
+    All,
+    /// Nobody can go on: what each task that has not ended waits for.
+    Stuck(Vec<String>),
+    /// A task has panicked.
+    Panicked(String),
+    /// All ranks were killed after so many turns as was asked.
+    Killed,
+}
+
+/// The tasks of a run.
+pub struct Tasks {
+    state: RefCell<State>,
+    /// The running task, and the place where it gives up control.
+    running: Cell<Option<(TaskId, *const Yielder<(), ()>)>>,
+    /// True once tasks are only unwound.
+    is_over: Cell<bool>,
+}
+
+// SAFETY: the tasks of a run, and all of their values, stay on the thread that has made them: `run` is called there, `World`
+// says so, and nothing else calls a function of this type. The compiler asks for it because ranks share the files and the network
+// through `Arc`s that the engine requires to be `Send` and `Sync`.
+unsafe impl Send for Tasks {}
+// SAFETY: likewise.
+unsafe impl Sync for Tasks {}
+
+struct State {
+    /// The tasks by number; `None` once they have ended.
+    tasks: Vec<Option<Task>>,
+    /// Tasks that can go on.
+    ready: Vec<TaskId>,
+    timers: BinaryHeap<Reverse<(u64, u64, Timer)>>,
+    /// Tasks that wait for a key.
+    blocked: HashMap<usize, Vec<TaskId>>,
+    seed: u64,
+    lost_cores: u64,
+    /// Time in nanoseconds.
+    now: u64,
+    turns: u64,
+    digest: u64,
+    /// Time of the last event.
+    eventful: u64,
+    panic: Option<String>,
+    /// Tasks of ranks that have not ended.
+    ranks: usize,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Timer {
+    /// The end of the wait with this number of a task.
+    Wait(TaskId, u64),
+    /// Wakes a key.
+    Key(usize),
+    /// Gives a task a core again.
+    Core(TaskId),
+}
+
+type Body = Coroutine<(), (), (), DefaultStack>;
+
+struct Task {
+    name: Arc<str>,
+    process: Arc<ProcessValues>,
+    is_rank: bool,
+    body: Option<Body>,
+    yielder: *const Yielder<(), ()>,
+    /// Key that the task waits for; `None` if it can go on.
+    waits_for: Option<usize>,
+    /// Number of the task's waits.
+    waits: u64,
+    /// True if the last wait ended because the time had passed.
+    is_late: bool,
+    /// True if the next park returns at once.
+    is_unparked: bool,
+}
+
+thread_local! {
+    /// Stacks that no task uses.
+    static STACKS: RefCell<Vec<DefaultStack>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Begin of every run's clock.
+static BEGIN: LazyLock<Instant> = LazyLock::new(Instant::now);
+
+/// Returns the next number of a seed (SplitMix64: Steele, Lea, Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014,
+/// figure 17).
+pub fn split_mix(seed: &mut u64) -> u64 {
+    *seed = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let mixed = (*seed ^ *seed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    mixed ^ mixed >> 31
+}
+
+impl State {
+    /// Returns a number below `limit`, or 0 if that is 0.
+    fn random(&mut self, limit: u64) -> u64 {
+        let mixed = split_mix(&mut self.seed);
+        if limit == 0 { 0 } else { mixed % limit }
+    }
+
+    /// Returns a task that has not ended.
+    fn task(&mut self, id: TaskId) -> Option<&mut Task> {
+        self.tasks.get_mut(id as usize)?.as_mut()
+    }
+
+    fn note(&mut self, word: u64) {
+        self.digest = (self.digest.rotate_left(5) ^ word).wrapping_mul(0x517c_c1b7_2722_0a95);
+    }
+
+    fn at(&mut self, time: u64, timer: Timer) {
+        let order = self.random(u64::MAX);
+        self.timers.push(Reverse((time, order, timer)));
+    }
+
+    /// Lets a task go on that waits.
+    fn release(&mut self, id: TaskId, is_late: bool) {
+        let Some(task) = self.task(id) else { return };
+        if let Some(key) = task.waits_for.take() {
+            task.is_late = is_late;
+            task.waits += 1;
+            self.ready.push(id);
+            if let Some(waiting) = self.blocked.get_mut(&key) {
+                waiting.retain(|&other| other != id);
+            }
+        }
+    }
+
+    fn wake(&mut self, key: usize) {
+        for id in self.blocked.remove(&key).unwrap_or_default() {
+            self.release(id, false);
+        }
+    }
+
+    /// Returns the next task to run; `None` if nobody can go on.
+    fn choose(&mut self) -> Option<TaskId> {
+        loop {
+            while self.ready.is_empty() {
+                let Reverse((time, _, timer)) = self.timers.pop()?;
+                self.now = self.now.max(time);
+                match timer {
+                    Timer::Key(key) => self.wake(key),
+                    Timer::Core(id) => return Some(id),
+                    Timer::Wait(id, wait) if self.task(id).is_some_and(|task| task.waits == wait) => {
+                        self.release(id, true);
+                    }
+                    Timer::Wait(..) => {}
+                }
+            }
+            let at = self.random(self.ready.len() as u64) as usize;
+            let id = self.ready.swap_remove(at);
+            if self.lost_cores == 0 || self.random(1000) >= self.lost_cores {
+                return Some(id);
+            }
+            let time = self.now + self.random(LOST);
+            self.at(time, Timer::Core(id));
+        }
+    }
+
+    /// Returns what each task waits for.
+    fn who_waits(&self) -> Vec<String> {
+        let line = |task: &Task| {
+            let wait =
+                task.waits_for.map_or_else(|| "looks again and again".to_string(), |key| format!("waits for {key:#x}"));
+            format!("{} {wait}", task.name)
+        };
+        let time = format!("at {} ns, the last event was at {} ns", self.now, self.eventful);
+        self.tasks.iter().flatten().map(line).chain([time]).collect()
+    }
+}
+
+impl Tasks {
+    /// Returns a run without tasks, whose order follows from the seed. A task loses its core in `lost_cores` of a thousand turns.
+    pub fn new(seed: u64, lost_cores: u64) -> Arc<Self> {
+        let state = State {
+            tasks: Vec::new(),
+            ready: Vec::new(),
+            timers: BinaryHeap::new(),
+            blocked: HashMap::new(),
+            seed,
+            lost_cores,
+            now: 0,
+            turns: 0,
+            digest: seed,
+            eventful: 0,
+            panic: None,
+            ranks: 0,
+        };
+        Arc::new(Self { state: RefCell::new(state), running: Cell::new(None), is_over: Cell::new(false) })
+    }
+
+    /// Returns a number below `limit` that follows from the seed; 0 if that is 0.
+    pub fn random(&self, limit: u64) -> u64 {
+        self.state.borrow_mut().random(limit)
+    }
+
+    /// Returns the time in nanoseconds.
+    pub fn nanos(&self) -> u64 {
+        self.state.borrow().now
+    }
+
+    /// Lets a time pass that the seed decides, of at most `most`.
+    pub fn pass(&self, most: Duration) {
+        let time = self.random(most.as_nanos() as u64 + 1);
+        self.event();
+        self.block(0, Some(Duration::from_nanos(time)));
+    }
+
+    /// Notes that something has happened: the ranks do not wait for ever.
+    pub fn event(&self) {
+        let mut state = self.state.borrow_mut();
+        state.eventful = state.now;
+    }
+
+    /// Wakes the tasks that wait for a key, at a time in nanoseconds.
+    pub fn wake_at(&self, time: u64, key: usize) {
+        self.state.borrow_mut().at(time, Timer::Key(key));
+    }
+
+    /// Returns the number of turns, the hash of all of them, and the time.
+    pub fn counted(&self) -> (u64, u64, Duration) {
+        let state = self.state.borrow();
+        (state.turns, state.digest, Duration::from_nanos(state.now))
+    }
+
+    /// Starts the task of a rank, a process of its own.
+    pub fn start_process(self: &Arc<Self>, name: String, _rank: usize, work: impl FnOnce() + 'static) {
+        self.state.borrow_mut().ranks += 1;
+        self.add(name.into(), Arc::default(), true, Box::new(work));
+    }
+
+    fn add(&self, name: Arc<str>, process: Arc<ProcessValues>, is_rank: bool, work: Box<dyn FnOnce()>) -> TaskId {
+        let stack = STACKS.with_borrow_mut(Vec::pop);
+        let stack = stack.unwrap_or_else(|| DefaultStack::new(STACK).expect("memory for a stack"));
+        let this: *const Self = self;
+        let body = Coroutine::with_stack(stack, move |yielder: &Yielder<(), ()>, ()| {
+            // SAFETY: the run outlives its tasks: `run` drops them all.
+            let this = unsafe { &*this };
+            this.enter_task(yielder);
+            if let Err(panic) = catch_unwind(AssertUnwindSafe(work)) {
+                this.panicked(panic);
+            }
+        });
+        let mut state = self.state.borrow_mut();
+        let id = state.tasks.len() as TaskId;
+        let task = Task {
+            name,
+            process,
+            is_rank,
+            body: Some(body),
+            yielder: std::ptr::null(),
+            waits_for: None,
+            waits: 0,
+            is_late: false,
+            is_unparked: false,
+        };
+        state.tasks.push(Some(task));
+        state.ready.push(id);
+        id
+    }
+
+    fn enter_task(&self, yielder: &Yielder<(), ()>) {
+        let (id, _) = self.running.get().expect("a task runs");
+        self.running.set(Some((id, yielder)));
+        self.state.borrow_mut().task(id).expect("a task").yielder = yielder;
+    }
+
+    fn panicked(&self, panic: Box<dyn Any + Send>) {
+        if self.is_over.get() {
+            return;
+        }
+        let text = panic.downcast_ref::<String>().cloned();
+        let text = text.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_string()));
+        let mut state = self.state.borrow_mut();
+        let name = self.running.get().and_then(|(id, _)| state.task(id)).map(|task| task.name.clone());
+        let name = name.unwrap_or_else(|| "?".into());
+        state.panic.get_or_insert_with(|| format!("{name}: {}", text.unwrap_or_default()));
+    }
+
+    /// Runs the tasks until all ranks have ended, or nobody can go on; or for `most` turns.
+    pub fn run(self: Arc<Self>, most: Option<u64>) -> Ended {
+        let ended = enter(self.clone(), || self.run_tasks(most.unwrap_or(u64::MAX)));
+        self.is_over.set(true);
+        // Threads that wait for work end at their wait.
+        let rest = 0..self.state.borrow().tasks.len() as TaskId;
+        enter(self.clone(), || {
+            for id in rest {
+                let task = self.state.borrow_mut().tasks[id as usize].take();
+                let Some(Task { body: Some(body), yielder, .. }) = task else { continue };
+                self.running.set(Some((id, yielder)));
+                if !body.started() {
+                    drop(body);
+                } else if ended == Ended::All {
+                    self.end(body);
+                } else {
+                    // A process that is killed drops nothing, and the values of a run that went wrong may not be fit for it.
+                    std::mem::forget(body);
+                }
+            }
+        });
+        self.running.set(None);
+        ended
+    }
+
+    /// Ends a task: its waits panic from now on.
+    fn end(&self, mut body: Body) {
+        while !body.done() {
+            body.resume(());
+        }
+        STACKS.with_borrow_mut(|stacks| stacks.push(body.into_stack()));
+    }
+
+    fn run_tasks(&self, most: u64) -> Ended {
+        loop {
+            let mut state = self.state.borrow_mut();
+            if let Some(panic) = state.panic.take() {
+                return Ended::Panicked(panic);
+            }
+            if state.ranks == 0 {
+                return Ended::All;
+            }
+            if state.turns >= most {
+                return Ended::Killed;
+            }
+            let Some(id) = state.choose().filter(|_| state.now - state.eventful < QUIET) else {
+                return Ended::Stuck(state.who_waits());
+            };
+            state.turns += 1;
+            let now = state.now;
+            state.note(now ^ id << 48);
+            let Some(task) = state.task(id) else { continue };
+            let (yielder, Some(mut body)) = (task.yielder, task.body.take()) else { continue };
+            drop(state);
+            self.running.set(Some((id, yielder)));
+            let result = body.resume(());
+            self.running.set(None);
+            let mut state = self.state.borrow_mut();
+            match result {
+                CoroutineResult::Yield(()) => state.task(id).expect("a task").body = Some(body),
+                CoroutineResult::Return(()) => {
+                    STACKS.with_borrow_mut(|stacks| stacks.push(body.into_stack()));
+                    let task = state.tasks[id as usize].take();
+                    state.ranks -= usize::from(task.is_some_and(|task| task.is_rank));
+                    state.eventful = state.now;
+                    state.wake(jobs::end_of(id));
+                }
+            }
+        }
+    }
+
+    /// Ends the running task by a panic that prints nothing; not while a panic ends it already.
+    fn leave(&self) {
+        if !std::thread::panicking() {
+            resume_unwind(Box::new("the run is over"));
+        }
+    }
+
+    /// Gives up control.
+    fn suspend(&self) {
+        let (_, yielder) = self.running.get().expect("a task runs");
+        // SAFETY: the running task's own, which lives as long as the task runs.
+        unsafe { (*yielder).suspend(()) };
+    }
+}
+
+impl World for Tasks {
+    fn now(&self) -> Instant {
+        *BEGIN + Duration::from_nanos(self.state.borrow().now)
+    }
+
+    fn yield_now(&self) {
+        let time = 1 + self.random(YIELD);
+        self.block(0, Some(Duration::from_nanos(time)));
+    }
+
+    fn block(&self, key: usize, longest: Option<Duration>) -> bool {
+        let Some((id, _)) = self.running.get().filter(|_| !self.is_over.get()) else {
+            self.leave();
+            return false;
+        };
+        let mut state = self.state.borrow_mut();
+        let now = state.now;
+        let task = state.task(id).expect("a task");
+        task.waits_for = Some(key);
+        let wait = task.waits;
+        if key != 0 {
+            state.blocked.entry(key).or_default().push(id);
+        }
+        if let Some(longest) = longest {
+            state.at(now + longest.as_nanos() as u64, Timer::Wait(id, wait));
+        }
+        drop(state);
+        self.suspend();
+        if self.is_over.get() {
+            self.leave();
+            return false;
+        }
+        !self.state.borrow_mut().task(id).is_some_and(|task| task.is_late)
+    }
+
+    fn wake(&self, key: usize) {
+        let mut state = self.state.borrow_mut();
+        state.eventful = state.now;
+        state.wake(key);
+    }
+
+    fn task(&self) -> TaskId {
+        self.running.get().map_or(TaskId::MAX, |(id, _)| id)
+    }
+
+    fn park(&self, longest: Option<Duration>) {
+        let id = self.task();
+        let is_unparked = |state: &mut State| state.task(id).is_some_and(|task| std::mem::take(&mut task.is_unparked));
+        if !is_unparked(&mut self.state.borrow_mut()) {
+            self.block(parked(id), longest);
+            is_unparked(&mut self.state.borrow_mut());
+        }
+    }
+
+    fn unpark(&self, id: TaskId) {
+        let mut state = self.state.borrow_mut();
+        if let Some(task) = state.task(id) {
+            task.is_unparked = true;
+        }
+        state.wake(parked(id));
+    }
+
+    fn start(&self, name: &str, work: Box<dyn FnOnce() + Send>) -> io::Result<TaskId> {
+        let (name, process) = {
+            let mut state = self.state.borrow_mut();
+            let starter = state.task(self.task()).ok_or_else(|| io::Error::other("no task runs"))?;
+            (format!("{} of {}", name, starter.name), starter.process.clone())
+        };
+        Ok(self.add(name.into(), process, false, work))
+    }
+
+    fn has_ended(&self, task: TaskId) -> bool {
+        self.is_over.get() || self.state.borrow_mut().task(task).is_none()
+    }
+
+    fn process(&self) -> Arc<ProcessValues> {
+        self.state.borrow_mut().task(self.task()).map(|task| task.process.clone()).unwrap_or_default()
+    }
+}
+
+/// The key of a parked task: no address, and not that of its end.
+fn parked(task: TaskId) -> usize {
+    usize::MAX - task as usize
+}

@@ -1,0 +1,89 @@
+//! The engine in virtual time: random programs, those that were wrong once, and the clock itself.
+//!
+//! `cargo run --release -p tributary-testing --bin chaos` runs more of them.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use tributary::{BufferLayout, Extents, File, Hints, Mode};
+use tributary_testing::chaos::{run_found, run_many};
+use tributary_testing::virtual_time::file::{Faults, Opener};
+use tributary_testing::virtual_time::tasks::Ended;
+use tributary_testing::virtual_time::{Delays, Place, run};
+
+fn place(hosts: Vec<usize>) -> Place {
+    let delays = Delays {
+        message: Duration::from_micros(20),
+        file: Duration::from_micros(100),
+        rate: 1_000_000_000,
+        compute: Duration::from_millis(1),
+    };
+    Place { hosts, delays, lost_cores: 0, shares_memory: true, faults: Faults::default(), killed_after: None }
+}
+
+/// The example of docs/how-it-works/virtual-time.md.
+#[test]
+fn a_test_in_virtual_time() {
+    let once = |seed| {
+        let outcome = run(seed, &place(vec![0, 0, 1, 1]), |own| {
+            let files = Arc::new(Opener(own.files.clone(), own.rank));
+            let mut file = File::open_on(own.endpoint(), "f", Mode::Create, Hints::default(), files).unwrap();
+            let extents = Extents::strided(own.rank as u64 * 10, 10, 40, 100).unwrap();
+            file.write_all(&extents, &BufferLayout::Contiguous, &vec![own.rank as u8 + 1; 1000]).unwrap();
+            file.close().map(drop).unwrap();
+        });
+        assert_eq!(outcome.ended, Ended::All);
+        let bytes = outcome.files.bytes("f".as_ref()).unwrap();
+        assert!((0..4000).all(|at| usize::from(bytes[at]) == at / 10 % 4 + 1));
+        println!("{:?} of virtual time, {} turns, digest {:x}", outcome.took, outcome.turns, outcome.digest);
+        (outcome.took, outcome.turns, outcome.digest)
+    };
+    assert_eq!(once(7), once(7), "one seed is one run");
+    assert_ne!(once(7), once(8));
+}
+
+/// Ranks that wait for a rank that does not call are found at once, and the run says so.
+#[test]
+fn ranks_that_wait_for_ever_are_found() {
+    let outcome = run(1, &place(vec![0, 1, 1]), |own| {
+        let files = Arc::new(Opener(own.files.clone(), own.rank));
+        let hints = Hints::parse("trib_stall_timeout=0").unwrap();
+        let mut file = File::open_on(own.endpoint(), "f", Mode::Create, hints, files).unwrap();
+        if own.rank != 2 {
+            let _ = file.sync();
+        }
+        own.wait_for_ever();
+    });
+    let Ended::Stuck(who) = outcome.ended else { panic!("{outcome:?}") };
+    assert!((0..3).all(|rank| who.iter().any(|line| line.starts_with(&format!("rank {rank} ")))), "{who:?}");
+}
+
+/// Number of programs of seeds that never change, and of those that do.
+const PROGRAMS: [u64; 2] = [800, 400];
+
+fn are_right(seed: u64, programs: u64, ranks: usize) {
+    let summary = run_many(seed..seed + programs, ranks, || false, |_| ());
+    if let Some((program, wrong)) = summary.failed {
+        let again = "cargo run --release -p tributary-testing --bin chaos -- --programs 1";
+        panic!("{wrong}\n{again} --seed {} --ranks {ranks}", program.seed);
+    }
+}
+
+#[test]
+fn programs_of_fixed_seeds() {
+    are_right(0, PROGRAMS[0], 4);
+}
+
+#[test]
+fn programs_of_a_fresh_seed() {
+    let seed = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(1, |now| now.as_secs()) << 16;
+    println!("seed {seed}");
+    are_right(seed, PROGRAMS[1], 12);
+}
+
+#[test]
+fn programs_that_were_wrong_once() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/chaos/found");
+    println!("{} programs", run_found(&folder));
+}
