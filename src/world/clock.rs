@@ -5,6 +5,12 @@ use std::time::{Duration, Instant, SystemTime};
 /// Returns the time now, for differences.
 #[inline]
 pub fn now() -> Instant {
+    if super::is_any_entered() { elsewhere() } else { Instant::now() }
+}
+
+#[cold]
+#[inline(never)]
+fn elsewhere() -> Instant {
     super::entered().map_or_else(Instant::now, |world| world.now())
 }
 

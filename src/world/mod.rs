@@ -79,10 +79,16 @@ pub fn enter<T>(world: Arc<dyn World>, work: impl FnOnce() -> T) -> T {
     work()
 }
 
+/// Returns true if a thread of this process has entered a world.
+#[inline(always)]
+fn is_any_entered() -> bool {
+    ANY.load(Ordering::Relaxed)
+}
+
 /// Returns the world of this thread; `None` if it is the system.
 #[inline]
 fn entered() -> Option<Arc<dyn World>> {
-    if ANY.load(Ordering::Relaxed) { of_this_thread() } else { None }
+    if is_any_entered() { of_this_thread() } else { None }
 }
 
 #[cold]

@@ -44,13 +44,17 @@ impl<T: Send + Sync + 'static> Own<T> {
     /// Calls `work` with the value of this process.
     #[inline]
     pub fn with<R>(&self, work: impl FnOnce(&T) -> R) -> R {
-        match super::entered() {
+        match self.elsewhere() {
             None => work(&self.value),
-            Some(world) => {
-                let value = world.process().get(std::ptr::from_ref(self).addr(), self.make);
-                work(&value)
-            }
+            Some(value) => work(&value),
         }
+    }
+
+    /// Returns the value of a simulated process; `None` in a process of the system.
+    #[inline]
+    fn elsewhere(&self) -> Option<Arc<T>> {
+        let world = super::entered()?;
+        Some(world.process().get(std::ptr::from_ref(self).addr(), self.make))
     }
 }
 
