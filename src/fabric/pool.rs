@@ -12,6 +12,7 @@ use memmap2::MmapMut;
 
 use super::Message;
 use crate::world::process::per_process;
+use crate::world;
 #[cfg(test)]
 use crate::world::process::per_thread;
 
@@ -62,6 +63,7 @@ impl Block {
     /// # Errors
     /// The system has no memory left.
     pub fn take(capacity: usize) -> io::Result<Self> {
+        world::ask_for_memory(capacity)?;
         if capacity < MIN_BLOCK {
             let mut small = Vec::new();
             small.try_reserve_exact(capacity).map_err(io::Error::other)?;

@@ -5,6 +5,7 @@
 //! all its tasks on one thread, one at a time.
 
 use std::cell::RefCell;
+use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -47,13 +48,16 @@ pub trait World {
     ///
     /// # Errors
     /// The world has no more tasks.
-    fn start(&self, name: &str, work: Box<dyn FnOnce() + Send>) -> std::io::Result<TaskId>;
+    fn start(&self, name: &str, work: Box<dyn FnOnce() + Send>) -> io::Result<TaskId>;
 
     /// Returns true if a task has ended.
     fn has_ended(&self, task: TaskId) -> bool;
 
     /// Returns the state of the running task's process.
     fn process(&self) -> Arc<ProcessValues>;
+
+    /// Returns true if the running task gets no memory of so many bytes.
+    fn refuses_memory(&self, bytes: usize) -> bool;
 }
 
 per_process! {
@@ -89,6 +93,18 @@ fn is_any_entered() -> bool {
 #[inline]
 fn entered() -> Option<Arc<dyn World>> {
     if is_any_entered() { of_this_thread() } else { None }
+}
+
+/// Asks the place for memory of so many bytes, which the caller then takes from the system.
+///
+/// # Errors
+/// It has none.
+#[inline]
+pub fn ask_for_memory(bytes: usize) -> io::Result<()> {
+    match entered() {
+        Some(world) if world.refuses_memory(bytes) => Err(io::ErrorKind::OutOfMemory.into()),
+        _ => Ok(()),
+    }
 }
 
 #[cold]

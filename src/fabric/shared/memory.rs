@@ -20,7 +20,7 @@ use std::time::Duration;
 use memmap2::{MmapOptions, MmapRaw};
 
 use crate::drivers::without_size_signal;
-use crate::world::waits;
+use crate::world::{self, waits};
 
 /// Number of the layout of all shared memory. Processes with different numbers share no memory, and open no file
 /// together. Raise it with each change of a struct or an offset in shared memory.
@@ -129,6 +129,7 @@ impl SharedMemory {
     /// # Errors
     /// The system has no memory left, or a limit is reached.
     pub fn reserve(&self, offset: usize, len: usize) -> io::Result<()> {
+        world::ask_for_memory(len)?;
         let _quiet = without_size_signal();
         let take = nix::fcntl::posix_fallocate(&self.file, offset as libc::off_t, len as libc::off_t);
         take.map_err(io::Error::from)

@@ -11,6 +11,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 pub use program::{Call, Program};
 pub use run::{Verdict, judge};
 
+use crate::virtual_time::file::Faults;
+
 /// What many programs have shown.
 #[derive(Debug, Default)]
 pub struct Summary {
@@ -149,19 +151,10 @@ fn smaller(program: &Program) -> Vec<Program> {
         less.hints.remove(at);
         all.push(less);
     }
-    for kind in 0..6 {
+    for kind in 0..7 {
         let mut less = program.clone();
-        let faults = &mut less.faults;
-        let kinds = [
-            &mut faults.short,
-            &mut faults.interrupted,
-            &mut faults.io,
-            &mut faults.space,
-            &mut faults.open,
-            &mut faults.slow,
-        ];
-        let [a, b, c, d, e, f] = kinds;
-        *[a, b, c, d, e, f][kind] = 0;
+        let Faults { short, interrupted, io, space, open, slow, memory, .. } = &mut less.faults;
+        *[short, interrupted, io, space, open, slow, memory][kind] = 0;
         all.push(less);
     }
     all.push(Program { killed_after: None, ..program.clone() });

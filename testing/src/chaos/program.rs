@@ -154,7 +154,7 @@ impl Program {
         }
         if random.once_in(3) {
             let often = random.one_of(&[1, 5, 30]);
-            let kinds = [&mut faults.io, &mut faults.space, &mut faults.open];
+            let kinds = [&mut faults.io, &mut faults.space, &mut faults.open, &mut faults.memory];
             for kind in kinds {
                 if random.once_in(2) {
                     *kind = often;

@@ -9,7 +9,7 @@ use super::model::Model;
 use super::program::{Call, How, Program};
 use crate::virtual_time::file::Opener;
 use crate::virtual_time::tasks::Ended;
-use crate::virtual_time::{RankInWorld, run};
+use crate::virtual_time::{Outcome, RankInWorld, run};
 
 /// Value of bytes of a buffer before a read.
 const BEFORE: u8 = 0xfe;
@@ -51,24 +51,39 @@ pub fn judge(program: &Program) -> Verdict {
     let seen: Arc<Vec<Mutex<Vec<Seen>>>> = Arc::new(program.hosts.iter().map(|_| Mutex::default()).collect());
     let notes = seen.clone();
     let outcome = run(program.seed, &program.place(), move |own| rank(&own, &shared, &notes[own.rank]));
+    let refused = outcome.files.refused() + outcome.refused;
     let wrong = match outcome.ended {
+        _ if outcome.stopped.is_some() && refused == 0 => outcome.stopped.map(|why| format!("a rank has ended the job: {why}")),
+        Ended::All(ref tasks) if is_left(program, tasks, &outcome).is_some() => is_left(program, tasks, &outcome),
         Ended::Stuck(who) => Some(format!("nobody can go on: {}", who.join("; "))),
         Ended::Panicked(text) => Some(format!("panic: {text}")),
         ended => {
             let take =
                 |seen: &Mutex<Vec<Seen>>| std::mem::take(&mut *seen.lock().unwrap_or_else(PoisonError::into_inner));
             let ranks: Vec<Vec<Seen>> = seen.iter().map(take).collect();
-            let is_killed = ended == Ended::Killed;
+            let is_killed = ended == Ended::Killed || outcome.stopped.is_some();
             compare(
                 &known,
                 is_killed,
                 &ranks,
                 outcome.files.bytes(Path::new(NAME)),
-                [outcome.files.failed(), outcome.files.refused()],
+                [outcome.files.failed(), refused],
             )
         }
     };
     Verdict { wrong, digest: outcome.digest, turns: outcome.turns }
+}
+
+/// Returns what is left of a run that should have left nothing.
+fn is_left(program: &Program, tasks: &[String], outcome: &Outcome<()>) -> Option<String> {
+    let others: Vec<_> = tasks.iter().filter(|name| !name.starts_with("tributary watchdog")).collect();
+    if !others.is_empty() || outcome.files.open() > 0 {
+        return Some(format!("left at the end: {others:?}, {} open handles", outcome.files.open()));
+    }
+    // Ranks that leave a call early leave messages to it.
+    let is_legal = outcome.files.failed() + outcome.files.refused() + outcome.refused == 0
+        && !program.calls.iter().any(|call| matches!(call, Call::Apart(..) | Call::Drop(_)));
+    (is_legal && outcome.unreceived > 0).then(|| format!("{} messages were never received", outcome.unreceived))
 }
 
 /// The program of one rank. It ends with an error of the opening; other errors are noted, and it goes on.
@@ -77,17 +92,23 @@ fn rank(own: &RankInWorld, program: &Program, seen: &Mutex<Vec<Seen>>) {
     let files = Arc::new(Opener(own.files.clone(), own.rank));
     let open = |mode| File::open_on(own.endpoint(), NAME, mode, hints.clone(), files.clone());
     let note = |outcome: Result<Vec<u8>, Error>| {
+        // What the ranks cannot agree on ends the job.
+        if outcome.as_ref().is_err_and(Error::is_unagreed) {
+            return false;
+        }
         seen.lock().unwrap_or_else(PoisonError::into_inner).push(match outcome {
             Ok(bytes) => Seen { error: None, bytes },
             Err(error) => Seen { error: Some(error.to_string()), bytes: Vec::new() },
         });
+        true
     };
-    let opened = open(Mode::Update);
-    let mut file = opened.ok();
-    match &file {
-        Some(_) => note(Ok(Vec::new())),
-        None => note(Err(Error::state("no file"))),
-    }
+    let mut file = match open(Mode::Update) {
+        Ok(file) => note(Ok(Vec::new())).then_some(file),
+        Err(error) => {
+            note(Err(error));
+            None
+        }
+    };
     for (number, call) in program.calls.iter().enumerate() {
         let Some(mut now) = file.take() else { return };
         own.compute();
@@ -100,18 +121,16 @@ fn rank(own: &RankInWorld, program: &Program, seen: &Mutex<Vec<Seen>>) {
                 Mode::Update
             }
             call => {
-                note(made(&mut now, number, call, own));
-                file = Some(now);
+                file = note(made(&mut now, number, call, own)).then_some(now);
                 continue;
             }
         };
         let closed = now.close();
         match open(mode) {
             Ok(new) => {
-                file = Some(new);
-                note(closed.map(|_| Vec::new()));
+                file = note(closed.map(|_| Vec::new())).then_some(new);
             }
-            Err(error) => note(Err(error)),
+            Err(error) => drop(note(Err(error))),
         }
     }
     own.compute();

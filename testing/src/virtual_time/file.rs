@@ -27,6 +27,8 @@ pub struct Faults {
     pub open: u64,
     /// Calls that take a hundred times as long.
     pub slow: u64,
+    /// Requests of the engine for memory that are refused.
+    pub memory: u64,
     /// The only rank whose calls fail; `None`: those of all ranks may.
     pub rank: Option<usize>,
 }
@@ -38,6 +40,7 @@ pub struct Files {
     rate: u64,
     faults: Faults,
     all: Mutex<BTreeMap<PathBuf, Arc<Data>>>,
+    open: AtomicU64,
     failed: AtomicU64,
     refused: AtomicU64,
     handles: AtomicU64,
@@ -62,8 +65,8 @@ impl Files {
     /// Returns the files of a place: none.
     pub fn new(tasks: Arc<Tasks>, place: &Place) -> Self {
         let latency = place.delays.file.as_nanos() as u64;
-        let (all, failed, refused, handles) = Default::default();
-        Self { tasks, latency, rate: place.delays.rate.max(1), faults: place.faults, all, failed, refused, handles }
+        let (all, open, failed, refused, handles) = Default::default();
+        Self { tasks, latency, rate: place.delays.rate.max(1), faults: place.faults, all, open, failed, refused, handles }
     }
 
     /// Returns the bytes of a file; `None` if there is none.
@@ -74,6 +77,11 @@ impl Files {
     /// Returns the number of calls that have failed with an error that the caller must tell.
     pub fn failed(&self) -> u64 {
         self.failed.load(Ordering::Relaxed)
+    }
+
+    /// Returns the number of open handles.
+    pub fn open(&self) -> u64 {
+        self.open.load(Ordering::Relaxed)
     }
 
     /// Returns the number of openings that have failed. A rank that does without the file need not tell.
@@ -117,6 +125,7 @@ impl Files {
 
     fn handle(self: &Arc<Self>, rank: usize, data: Arc<Data>, mode: Mode) -> Box<dyn Storage> {
         let number = self.handles.fetch_add(1, Ordering::Relaxed);
+        self.open.fetch_add(1, Ordering::Relaxed);
         Box::new(Handle { files: self.clone(), rank, data, mode, number })
     }
 }
@@ -270,6 +279,7 @@ impl FileControl for Handle {
 
 impl Drop for Handle {
     fn drop(&mut self) {
+        self.files.open.fetch_sub(1, Ordering::Relaxed);
         lock(&self.data.held).remove(&self.number);
         lock(&self.data.locked).retain(|(number, _)| *number != self.number);
     }

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::sync::Mutex;
 use std::time::Duration;
 
-use tributary::{Endpoint, Rank};
+use tributary::{Endpoint, Error, Rank};
 
 use file::{Faults, Files};
 use network::Network;
@@ -99,6 +99,12 @@ pub struct Outcome<T> {
     pub took: Duration,
     /// The files.
     pub files: Arc<Files>,
+    /// Number of requests for memory that were refused.
+    pub refused: u64,
+    /// Error with which a rank has stopped all: on MPI this ends the job.
+    pub stopped: Option<Error>,
+    /// Number of messages that nobody has received.
+    pub unreceived: usize,
 }
 
 /// Runs `program` on each rank of `place`, in the order of `seed`.
@@ -109,6 +115,7 @@ pub fn run<T: Send + 'static>(
 ) -> Outcome<T> {
     let ranks = place.hosts.len();
     let tasks = Tasks::new(seed, place.lost_cores);
+    tasks.refuse_memory(place.faults.memory, place.faults.rank);
     let network = Arc::new(Network::new(tasks.clone(), place));
     let files = Arc::new(Files::new(tasks.clone(), place));
     let program = Arc::new(program);
@@ -130,7 +137,8 @@ pub fn run<T: Send + 'static>(
     }
     let ended = tasks.clone().run(place.killed_after);
     let (turns, digest, took) = tasks.counted();
-    network.forget();
+    let stopped = network.stopped();
+    let (refused, unreceived) = (tasks.refused(), network.forget());
     let ranks = std::mem::take(&mut *results.lock().unwrap_or_else(std::sync::PoisonError::into_inner));
-    Outcome { ranks, ended, turns, digest, took, files }
+    Outcome { ranks, ended, turns, digest, took, files, refused, stopped, unreceived }
 }

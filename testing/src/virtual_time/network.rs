@@ -74,6 +74,11 @@ impl Network {
         }
     }
 
+    /// Returns the error with which a rank has stopped all.
+    pub fn stopped(&self) -> Option<Error> {
+        lock(&self.state).stopped.clone()
+    }
+
     /// Returns the transport of a rank in a context of its own. Collective.
     pub fn join(self: &Arc<Self>, rank: Rank) -> Messages {
         let context = {
@@ -130,9 +135,10 @@ impl Network {
         lock(&self.state).stopped.clone().map_or(Ok(()), Err)
     }
 
-    /// Drops all messages.
-    pub fn forget(&self) {
-        *lock(&self.state) = State::default();
+    /// Drops all messages. Returns the number of those that nobody has received.
+    pub fn forget(&self) -> usize {
+        let state = std::mem::take(&mut *lock(&self.state));
+        state.mailboxes.values().map(|mailbox| lock(&mailbox.arriving).len()).sum()
     }
 }
 

@@ -26,8 +26,8 @@ const QUIET: u64 = 100_000_000_000;
 /// How a run has ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Ended {
-    /// All ranks have ended.
-    All,
+    /// All ranks have ended; the tasks that are left.
+    All(Vec<String>),
     /// Nobody can go on: what each task that has not ended waits for.
     Stuck(Vec<String>),
     /// A task has panicked.
@@ -41,6 +41,8 @@ pub struct Tasks {
     state: RefCell<State>,
     /// The running task, and the place where it gives up control.
     running: Cell<Option<(TaskId, *const Yielder<(), ()>)>>,
+    /// Requests for memory that are refused: in a thousand, of the only rank that has them, and so far.
+    refusals: Cell<(u64, Option<usize>, u64)>,
     /// True once tasks are only unwound.
     is_over: Cell<bool>,
 }
@@ -88,6 +90,8 @@ type Body = Coroutine<(), (), (), DefaultStack>;
 struct Task {
     name: Arc<str>,
     process: Arc<ProcessValues>,
+    /// Rank whose task this is, or which has started it.
+    rank: usize,
     is_rank: bool,
     body: Option<Body>,
     yielder: *const Yielder<(), ()>,
@@ -212,7 +216,7 @@ impl Tasks {
             panic: None,
             ranks: 0,
         };
-        Arc::new(Self { state: RefCell::new(state), running: Cell::new(None), is_over: Cell::new(false) })
+        Arc::new(Self { state: RefCell::new(state), running: Cell::new(None), refusals: Cell::default(), is_over: Cell::new(false) })
     }
 
     /// Returns a number below `limit` that follows from the seed; 0 if that is 0.
@@ -223,6 +227,21 @@ impl Tasks {
     /// Returns the time in nanoseconds.
     pub fn nanos(&self) -> u64 {
         self.state.borrow().now
+    }
+
+    /// Refuses so many of a thousand requests for memory, of one rank or of all.
+    pub fn refuse_memory(&self, of_thousand: u64, rank: Option<usize>) {
+        self.refusals.set((of_thousand, rank, 0));
+    }
+
+    /// Returns the number of requests that were refused.
+    pub fn refused(&self) -> u64 {
+        self.refusals.get().2
+    }
+
+    /// Returns the names of tasks that have not ended.
+    fn left(&self) -> Vec<String> {
+        self.state.borrow().tasks.iter().flatten().map(|task| task.name.to_string()).collect()
     }
 
     /// Lets a time pass that the seed decides, of at most `most`.
@@ -250,12 +269,12 @@ impl Tasks {
     }
 
     /// Starts the task of a rank, a process of its own.
-    pub fn start_process(self: &Arc<Self>, name: String, _rank: usize, work: impl FnOnce() + 'static) {
+    pub fn start_process(self: &Arc<Self>, name: String, rank: usize, work: impl FnOnce() + 'static) {
         self.state.borrow_mut().ranks += 1;
-        self.add(name.into(), Arc::default(), true, Box::new(work));
+        self.add(name.into(), rank, Arc::default(), true, Box::new(work));
     }
 
-    fn add(&self, name: Arc<str>, process: Arc<ProcessValues>, is_rank: bool, work: Box<dyn FnOnce()>) -> TaskId {
+    fn add(&self, name: Arc<str>, rank: usize, process: Arc<ProcessValues>, is_rank: bool, work: Box<dyn FnOnce()>) -> TaskId {
         let stack = STACKS.with_borrow_mut(Vec::pop);
         let stack = stack.unwrap_or_else(|| DefaultStack::new(STACK).expect("memory for a stack"));
         let this: *const Self = self;
@@ -272,6 +291,7 @@ impl Tasks {
         let task = Task {
             name,
             process,
+            rank,
             is_rank,
             body: Some(body),
             yielder: std::ptr::null(),
@@ -316,7 +336,7 @@ impl Tasks {
                 self.running.set(Some((id, yielder)));
                 if !body.started() {
                     drop(body);
-                } else if ended == Ended::All {
+                } else if matches!(ended, Ended::All(_)) {
                     self.end(body);
                 } else {
                     // A process that is killed drops nothing, and the values of a run that went wrong may not be fit for it.
@@ -343,7 +363,8 @@ impl Tasks {
                 return Ended::Panicked(panic);
             }
             if state.ranks == 0 {
-                return Ended::All;
+                drop(state);
+                return Ended::All(self.left());
             }
             if state.turns >= most {
                 return Ended::Killed;
@@ -452,16 +473,25 @@ impl World for Tasks {
     }
 
     fn start(&self, name: &str, work: Box<dyn FnOnce() + Send>) -> io::Result<TaskId> {
-        let (name, process) = {
+        let (name, rank, process) = {
             let mut state = self.state.borrow_mut();
             let starter = state.task(self.task()).ok_or_else(|| io::Error::other("no task runs"))?;
-            (format!("{} of {}", name, starter.name), starter.process.clone())
+            (format!("{} of {}", name, starter.name), starter.rank, starter.process.clone())
         };
-        Ok(self.add(name.into(), process, false, work))
+        Ok(self.add(name.into(), rank, process, false, work))
     }
 
     fn has_ended(&self, task: TaskId) -> bool {
         self.is_over.get() || self.state.borrow_mut().task(task).is_none()
+    }
+
+    fn refuses_memory(&self, _bytes: usize) -> bool {
+        let (of_thousand, rank, refused) = self.refusals.get();
+        let id = self.task();
+        let is_of_rank = || self.state.borrow_mut().task(id).is_some_and(|task| rank.is_none_or(|rank| rank == task.rank));
+        let is_due = of_thousand > 0 && is_of_rank() && self.random(1000) < of_thousand;
+        self.refusals.set((of_thousand, rank, refused + u64::from(is_due)));
+        is_due
     }
 
     fn process(&self) -> Arc<ProcessValues> {
