@@ -11,8 +11,8 @@ use std::sync::{Mutex, PoisonError};
 use memmap2::MmapMut;
 
 use super::Message;
-use crate::world::process::per_process;
 use crate::world;
+use crate::world::process::per_process;
 #[cfg(test)]
 use crate::world::process::per_thread;
 

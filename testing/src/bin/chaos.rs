@@ -1,4 +1,5 @@
-//! Runs random programs in virtual time until one is wrong: `chaos [--programs N | --seconds S] [--seed S] [--ranks R]`.
+//! Runs random programs in virtual time until one is wrong: `chaos [--programs N | --seconds S] [--seed S] [--ranks R]`; or one
+//! program again, and shows what its ranks see: `chaos --file tests/chaos/found/N.json`.
 //!
 //! The last line says how many have passed and failed, and the digest of all events: the same seed and number give the same digest.
 //! A program that is wrong is shrunk and written to `tests/chaos/found`, where it is a test.
@@ -8,7 +9,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use tributary_testing::chaos::{run_many, write_as_test};
+use tributary_testing::chaos::{judge_and_show, run_many, write_as_test};
 
 /// Number of programs after which the number of those that have passed is shown again.
 const TOLD: u64 = 1000;
@@ -17,6 +18,9 @@ fn main() -> ExitCode {
     let (mut programs, mut seconds, mut seed, mut ranks) = (None, None, 0_u64, 12);
     let mut words = std::env::args().skip(1);
     while let Some(word) = words.next() {
+        if word == "--file" {
+            return again(&words.next().unwrap_or_default());
+        }
         let value = words.next().and_then(|value| value.parse::<u64>().ok());
         match (word.as_str(), value) {
             ("--programs", Some(value)) => programs = Some(value),
@@ -58,4 +62,21 @@ fn main() -> ExitCode {
     }
     println!("{} passed, 1 failed; {end}", summary.passed);
     ExitCode::FAILURE
+}
+
+/// Runs the program of a file, and prints what its ranks see.
+fn again(path: &str) -> ExitCode {
+    let program = std::fs::read_to_string(path).map_err(|cause| cause.to_string());
+    let program = program.and_then(|text| serde_json::from_str(&text).map_err(|wrong| wrong.to_string()));
+    match program {
+        Err(why) => {
+            eprintln!("error: --file {path}: {why}; allowed: a program that chaos has written");
+            ExitCode::from(2)
+        }
+        Ok(program) => {
+            let verdict = judge_and_show(&program);
+            println!("{}", verdict.wrong.as_deref().unwrap_or("right"));
+            if verdict.wrong.is_some() { ExitCode::FAILURE } else { ExitCode::SUCCESS }
+        }
+    }
 }

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 pub use program::{Call, Program};
-pub use run::{Verdict, judge};
+pub use run::{Verdict, judge, judge_and_show};
 
 use crate::virtual_time::file::Faults;
 

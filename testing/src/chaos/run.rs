@@ -45,6 +45,15 @@ fn extents(pieces: &[(u64, u64)]) -> Extents {
 
 /// Runs a program.
 pub fn judge(program: &Program) -> Verdict {
+    judged(program, |_| ())
+}
+
+/// Runs a program, and prints what its ranks see.
+pub fn judge_and_show(program: &Program) -> Verdict {
+    judged(program, |ranks| show(program, ranks))
+}
+
+fn judged(program: &Program, tell: impl FnOnce(&[Vec<Seen>])) -> Verdict {
     let known = Arc::new(program.clone());
     let shared = known.clone();
     // By rank, also of ranks that do not come to their end.
@@ -53,7 +62,9 @@ pub fn judge(program: &Program) -> Verdict {
     let outcome = run(program.seed, &program.place(), move |own| rank(&own, &shared, &notes[own.rank]));
     let refused = outcome.files.refused() + outcome.refused;
     let wrong = match outcome.ended {
-        _ if outcome.stopped.is_some() && refused == 0 => outcome.stopped.map(|why| format!("a rank has ended the job: {why}")),
+        _ if outcome.stopped.is_some() && refused == 0 => {
+            outcome.stopped.map(|why| format!("a rank has ended the job: {why}"))
+        }
         Ended::All(ref tasks) if is_left(program, tasks, &outcome).is_some() => is_left(program, tasks, &outcome),
         Ended::Stuck(who) => Some(format!("nobody can go on: {}", who.join("; "))),
         Ended::Panicked(text) => Some(format!("panic: {text}")),
@@ -62,16 +73,24 @@ pub fn judge(program: &Program) -> Verdict {
                 |seen: &Mutex<Vec<Seen>>| std::mem::take(&mut *seen.lock().unwrap_or_else(PoisonError::into_inner));
             let ranks: Vec<Vec<Seen>> = seen.iter().map(take).collect();
             let is_killed = ended == Ended::Killed || outcome.stopped.is_some();
-            compare(
-                &known,
-                is_killed,
-                &ranks,
-                outcome.files.bytes(Path::new(NAME)),
-                [outcome.files.failed(), refused],
-            )
+            tell(&ranks);
+            let (file, failed) = (outcome.files.bytes(Path::new(NAME)), outcome.files.failed());
+            compare(&known, is_killed, &ranks, file, [failed, refused])
         }
     };
     Verdict { wrong, digest: outcome.digest, turns: outcome.turns }
+}
+
+/// Prints what each rank has seen of each call.
+fn show(program: &Program, ranks: &[Vec<Seen>]) {
+    let calls = ["open".to_string()].into_iter().chain(program.calls.iter().map(|call| format!("{call:?}")));
+    for (at, call) in calls.chain(["close".to_string()]).enumerate() {
+        println!("{call}");
+        for (rank, seen) in ranks.iter().enumerate() {
+            let outcome = seen.get(at).map_or("not made", |seen| seen.error.as_deref().unwrap_or("ok"));
+            println!("    rank {rank}: {outcome}");
+        }
+    }
 }
 
 /// Returns what is left of a run that should have left nothing.
@@ -374,7 +393,12 @@ fn compare(
                         model.fail(pieces, is_behind);
                     }
                     Call::Agree if error.is_none() => model.agree(),
-                    Call::SetLen(len) => model.set_len(*len, error.is_none()),
+                    Call::SetLen(len) => {
+                        if error.is_some() {
+                            model.fail([], is_behind);
+                        }
+                        model.set_len(*len, error.is_none());
+                    }
                     Call::Read(..) if error.is_none() => {}
                     // An error of bytes that were left behind.
                     _ => model.fail([], is_behind),

@@ -66,7 +66,17 @@ impl Files {
     pub fn new(tasks: Arc<Tasks>, place: &Place) -> Self {
         let latency = place.delays.file.as_nanos() as u64;
         let (all, open, failed, refused, handles) = Default::default();
-        Self { tasks, latency, rate: place.delays.rate.max(1), faults: place.faults, all, open, failed, refused, handles }
+        Self {
+            tasks,
+            latency,
+            rate: place.delays.rate.max(1),
+            faults: place.faults,
+            all,
+            open,
+            failed,
+            refused,
+            handles,
+        }
     }
 
     /// Returns the bytes of a file; `None` if there is none.

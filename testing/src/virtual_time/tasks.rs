@@ -216,7 +216,12 @@ impl Tasks {
             panic: None,
             ranks: 0,
         };
-        Arc::new(Self { state: RefCell::new(state), running: Cell::new(None), refusals: Cell::default(), is_over: Cell::new(false) })
+        Arc::new(Self {
+            state: RefCell::new(state),
+            running: Cell::new(None),
+            refusals: Cell::default(),
+            is_over: Cell::new(false),
+        })
     }
 
     /// Returns a number below `limit` that follows from the seed; 0 if that is 0.
@@ -274,7 +279,14 @@ impl Tasks {
         self.add(name.into(), rank, Arc::default(), true, Box::new(work));
     }
 
-    fn add(&self, name: Arc<str>, rank: usize, process: Arc<ProcessValues>, is_rank: bool, work: Box<dyn FnOnce()>) -> TaskId {
+    fn add(
+        &self,
+        name: Arc<str>,
+        rank: usize,
+        process: Arc<ProcessValues>,
+        is_rank: bool,
+        work: Box<dyn FnOnce()>,
+    ) -> TaskId {
         let stack = STACKS.with_borrow_mut(Vec::pop);
         let stack = stack.unwrap_or_else(|| DefaultStack::new(STACK).expect("memory for a stack"));
         let this: *const Self = self;
@@ -488,7 +500,8 @@ impl World for Tasks {
     fn refuses_memory(&self, _bytes: usize) -> bool {
         let (of_thousand, rank, refused) = self.refusals.get();
         let id = self.task();
-        let is_of_rank = || self.state.borrow_mut().task(id).is_some_and(|task| rank.is_none_or(|rank| rank == task.rank));
+        let is_of_rank =
+            || self.state.borrow_mut().task(id).is_some_and(|task| rank.is_none_or(|rank| rank == task.rank));
         let is_due = of_thousand > 0 && is_of_rank() && self.random(1000) < of_thousand;
         self.refusals.set((of_thousand, rank, refused + u64::from(is_due)));
         is_due
