@@ -19,7 +19,15 @@ fn place(hosts: Vec<usize>) -> Place {
         rate: 1_000_000_000,
         compute: Duration::from_millis(1),
     };
-    Place { hosts, delays, lost_cores: 0, shares_memory: true, faults: Faults::default(), killed_after: None }
+    Place {
+        hosts,
+        delays,
+        lost_cores: 0,
+        shares_memory: true,
+        servers: None,
+        faults: Faults::default(),
+        killed_after: None,
+    }
 }
 
 /// The example of docs/how-it-works/virtual-time.md.

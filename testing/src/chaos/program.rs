@@ -22,6 +22,8 @@ pub struct Program {
     pub lost_cores: u64,
     /// True if ranks of a host share memory.
     pub shares_memory: bool,
+    /// Servers and stripe of the file, if they limit its rate and not the hosts.
+    pub servers: Option<(usize, u64)>,
     /// What goes wrong.
     pub faults: Faults,
     /// Number of turns after which all ranks are killed.
@@ -165,10 +167,12 @@ impl Program {
             faults.rank = Some(random.below(ranks as u64) as usize);
         }
         // Seldom: what a killed program has is never freed.
+        let servers =
+            if random.once_in(3) { Some((1 + random.below(4) as usize, 100 << random.below(10))) } else { None };
         let killed_after = if random.once_in(100) { Some(random.below(1000)) } else { None };
         let span = if random.once_in(300) { 3_000_000 } else { random.one_of(&[200, 2000, 20_000]) };
         let calls = (0..1 + random.below(39)).map(|_| Call::random(&mut random, ranks, span)).collect();
-        Self { seed, hosts, hints, delays, lost_cores, shares_memory, faults, killed_after, calls }
+        Self { seed, hosts, hints, delays, lost_cores, shares_memory, servers, faults, killed_after, calls }
     }
 
     /// Returns the pieces that are written after call `number` and before an agreement: a rank that makes the call alone may come
@@ -188,6 +192,7 @@ impl Program {
             delays,
             lost_cores,
             shares_memory,
+            servers: self.servers,
             faults: self.faults,
             killed_after: self.killed_after,
         }

@@ -6,6 +6,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use tributary::drivers::{FileControl, Identity, Mode, OpenStorage, Storage};
 
@@ -38,6 +39,10 @@ pub struct Files {
     tasks: Arc<Tasks>,
     latency: u64,
     rate: u64,
+    hosts: Vec<usize>,
+    servers: Option<(usize, u64)>,
+    /// Time from which on each host or server moves the bytes of another call.
+    free: Mutex<Vec<u64>>,
     faults: Faults,
     all: Mutex<BTreeMap<PathBuf, Arc<Data>>>,
     open: AtomicU64,
@@ -66,7 +71,12 @@ impl Files {
     pub fn new(tasks: Arc<Tasks>, place: &Place) -> Self {
         let latency = place.delays.file.as_nanos() as u64;
         let (all, open, failed, refused, handles) = Default::default();
+        let (hosts, servers) = (place.hosts.clone(), place.servers);
+        let most = servers.map_or_else(|| hosts.iter().max().map_or(0, |last| last + 1), |(servers, _)| servers);
         Self {
+            hosts,
+            servers,
+            free: Mutex::new(vec![0; most]),
             tasks,
             latency,
             rate: place.delays.rate.max(1),
@@ -104,12 +114,33 @@ impl Files {
         io::Error::from_raw_os_error(code)
     }
 
-    /// Lets a call of so many bytes begin: other tasks run before it.
-    fn pass(&self, rank: usize, bytes: usize) {
+    /// Lets the time of a call on `bytes` bytes at `offset` pass, in which other tasks run. Calls of a host, or on a server, that
+    /// move bytes wait for each other.
+    fn pass(&self, rank: usize, offset: u64, bytes: usize) {
         let slow = if self.is_due(rank, self.faults.slow) { 100 } else { 1 };
-        let time = self.tasks.random(self.latency + 1) + bytes as u64 * 1_000_000_000 / self.rate;
+        let now = self.tasks.nanos();
+        let mut end = now + self.tasks.random(self.latency + 1) * slow;
+        let mut free = lock(&self.free);
+        for (way, bytes) in self.ways(rank, offset, bytes as u64) {
+            free[way] = free[way].max(now) + bytes * 1_000_000_000 / self.rate * slow;
+            end = end.max(free[way]);
+        }
+        drop(free);
         self.tasks.event();
-        tributary::world::World::block(&*self.tasks, 0, Some(std::time::Duration::from_nanos(time * slow)));
+        tributary::world::World::block(&*self.tasks, 0, Some(Duration::from_nanos(end - now)));
+    }
+
+    /// Returns the host, or the servers, through which bytes go, and how many through each.
+    fn ways(&self, rank: usize, offset: u64, bytes: u64) -> Vec<(usize, u64)> {
+        let Some((servers, stripe)) = self.servers else { return vec![(self.hosts[rank], bytes)] };
+        let (mut at, mut ways) = (offset, Vec::new());
+        while at < offset + bytes {
+            let end = (at / stripe + 1) * stripe;
+            let part = end.min(offset + bytes) - at;
+            ways.push(((at / stripe) as usize % servers, part));
+            at += part;
+        }
+        ways
     }
 
     fn is_due(&self, rank: usize, of_thousand: u64) -> bool {
@@ -145,7 +176,7 @@ pub struct Opener(pub Arc<Files>, pub usize);
 
 impl OpenStorage for Opener {
     fn open(&self, path: &Path, mode: Mode) -> io::Result<Box<dyn Storage>> {
-        self.0.pass(self.1, 0);
+        self.0.pass(self.1, 0, 0);
         if self.0.is_due(self.1, self.0.faults.open) {
             return Err(self.0.refuse(libc::EMFILE));
         }
@@ -154,7 +185,7 @@ impl OpenStorage for Opener {
     }
 
     fn create(&self, path: &Path) -> io::Result<Box<dyn Storage>> {
-        self.0.pass(self.1, 0);
+        self.0.pass(self.1, 0, 0);
         if self.0.is_due(self.1, self.0.faults.open) {
             return Err(self.0.refuse(libc::EACCES));
         }
@@ -167,7 +198,7 @@ impl OpenStorage for Opener {
     }
 
     fn remove(&self, path: &Path) -> io::Result<()> {
-        self.0.pass(self.1, 0);
+        self.0.pass(self.1, 0, 0);
         lock(&self.0.all).remove(path).map(drop).ok_or_else(|| io::ErrorKind::NotFound.into())
     }
 }
@@ -183,7 +214,7 @@ struct Handle {
 
 impl Storage for Handle {
     fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<usize> {
-        self.files.pass(self.rank, bytes.len());
+        self.files.pass(self.rank, offset, bytes.len());
         if self.mode == Mode::Read {
             return Err(io::Error::from_raw_os_error(libc::EBADF));
         }
@@ -207,14 +238,14 @@ impl Storage for Handle {
                 at = end;
             }
             if end < len {
-                self.files.pass(self.rank, 0);
+                self.files.pass(self.rank, 0, 0);
             }
         }
         Ok(len)
     }
 
     fn read_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<usize> {
-        self.files.pass(self.rank, bytes.len());
+        self.files.pass(self.rank, offset, bytes.len());
         if self.files.is_due(self.rank, self.files.faults.io) {
             return Err(self.files.fail(libc::EIO));
         }
@@ -227,18 +258,18 @@ impl Storage for Handle {
     }
 
     fn size(&self) -> io::Result<u64> {
-        self.files.pass(self.rank, 0);
+        self.files.pass(self.rank, 0, 0);
         Ok(lock(&self.data.bytes).len() as u64)
     }
 
     fn set_len(&self, len: u64) -> io::Result<()> {
-        self.files.pass(self.rank, 0);
+        self.files.pass(self.rank, 0, 0);
         lock(&self.data.bytes).resize(len as usize, 0);
         Ok(())
     }
 
     fn sync(&self) -> io::Result<()> {
-        self.files.pass(self.rank, 0);
+        self.files.pass(self.rank, 0, 0);
         if self.files.is_due(self.rank, self.files.faults.io) { Err(self.files.fail(libc::EIO)) } else { Ok(()) }
     }
 
@@ -249,7 +280,7 @@ impl Storage for Handle {
 
 impl FileControl for Handle {
     fn hold(&self, number: u64, range: Range<u64>) -> io::Result<()> {
-        self.files.pass(self.rank, 0);
+        self.files.pass(self.rank, 0, 0);
         let _ = number;
         let mut held = lock(&self.data.held);
         if range.is_empty() {
@@ -261,14 +292,14 @@ impl FileControl for Handle {
     }
 
     fn is_held(&self, range: Range<u64>) -> io::Result<bool> {
-        self.files.pass(self.rank, 0);
+        self.files.pass(self.rank, 0, 0);
         let overlaps = |other: &Range<u64>| other.start < range.end && range.start < other.end;
         Ok(lock(&self.data.held).iter().any(|(number, held)| *number != self.number && overlaps(held)))
     }
 
     fn lock_range(&self, range: Range<u64>, is_taken: bool) -> io::Result<()> {
         loop {
-            self.files.pass(self.rank, 0);
+            self.files.pass(self.rank, 0, 0);
             let mut locked = lock(&self.data.locked);
             if !is_taken {
                 locked.retain(|(number, other)| *number != self.number || *other != range);

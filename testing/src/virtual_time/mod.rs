@@ -14,7 +14,7 @@ use std::time::Duration;
 use tributary::{Endpoint, Error, Rank};
 
 use file::{Faults, Files};
-use network::Network;
+use network::{Links, Network, SimpleLinks};
 use tasks::{Ended, Tasks};
 
 /// Where the ranks are, and how fast things are.
@@ -28,6 +28,8 @@ pub struct Place {
     pub lost_cores: u64,
     /// True if ranks of a host share memory.
     pub shares_memory: bool,
+    /// What limits the rate of the file: `None`, the hosts; otherwise so many servers, with stripes of so many bytes.
+    pub servers: Option<(usize, u64)>,
     /// Which calls on the file fail.
     pub faults: Faults,
     /// Number of turns after which all ranks are killed, as a launcher kills a job of which one rank has died.
@@ -107,16 +109,27 @@ pub struct Outcome<T> {
     pub unreceived: usize,
 }
 
-/// Runs `program` on each rank of `place`, in the order of `seed`.
+/// Runs `program` on each rank of `place`, in the order of `seed`, on a simple network.
 pub fn run<T: Send + 'static>(
     seed: u64,
     place: &Place,
     program: impl Fn(RankInWorld) -> T + Send + Sync + 'static,
 ) -> Outcome<T> {
+    let links = SimpleLinks { latency: place.delays.message.as_nanos() as u64, rate: place.delays.rate };
+    run_on(seed, place, Box::new(links), program)
+}
+
+/// Runs `program` on each rank of `place`, in the order of `seed`, on a network of the caller's.
+pub fn run_on<T: Send + 'static>(
+    seed: u64,
+    place: &Place,
+    links: Box<dyn Links + Send>,
+    program: impl Fn(RankInWorld) -> T + Send + Sync + 'static,
+) -> Outcome<T> {
     let ranks = place.hosts.len();
     let tasks = Tasks::new(seed, place.lost_cores);
     tasks.refuse_memory(place.faults.memory, place.faults.rank);
-    let network = Arc::new(Network::new(tasks.clone(), place));
+    let network = Arc::new(Network::new(tasks.clone(), place, links));
     let files = Arc::new(Files::new(tasks.clone(), place));
     let program = Arc::new(program);
     let results = Arc::new(Mutex::new(Vec::from_iter((0..ranks).map(|_| None))));

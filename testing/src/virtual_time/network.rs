@@ -1,4 +1,4 @@
-//! A network in virtual time: latency, rate, and an order that is kept between two ranks only.
+//! Messages in virtual time: they arrive when [`Links`] say, in an order that is kept between two ranks only.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -11,13 +11,47 @@ use tributary::{Completion, Error, Idle, Message, Rank, Result, SendMode, Stop, 
 use super::Place;
 use super::tasks::Tasks;
 
+/// When messages arrive: a network in virtual time.
+pub trait Links {
+    /// Returns the time at which a message that is sent now arrives, in nanoseconds. `random` returns a number below its argument
+    /// that follows from the seed. Messages between two ranks arrive in order all the same: a time before that of an earlier one counts
+    /// as just behind it.
+    fn arrival(&mut self, sent: Sent, random: &dyn Fn(u64) -> u64) -> u64;
+}
+
+/// A message that is sent.
+#[derive(Debug, Clone, Copy)]
+pub struct Sent {
+    /// Rank that sends it.
+    pub from: Rank,
+    /// Rank that receives it.
+    pub to: Rank,
+    /// Its size.
+    pub bytes: u64,
+    /// The time, in nanoseconds.
+    pub now: u64,
+}
+
+/// A network in which messages do not wait for each other: a latency that the seed decides, up to `latency` nanoseconds, and `rate`
+/// bytes a second.
+#[derive(Debug, Clone, Copy)]
+pub struct SimpleLinks {
+    pub latency: u64,
+    pub rate: u64,
+}
+
+impl Links for SimpleLinks {
+    fn arrival(&mut self, sent: Sent, random: &dyn Fn(u64) -> u64) -> u64 {
+        sent.now + random(self.latency + 1) + sent.bytes * 1_000_000_000 / self.rate.max(1)
+    }
+}
+
 /// The messages of a run.
 pub struct Network {
     tasks: Arc<Tasks>,
     hosts: Vec<usize>,
-    latency: u64,
-    rate: u64,
     shares_memory: bool,
+    links: Mutex<Box<dyn Links + Send>>,
     state: Mutex<State>,
 }
 
@@ -61,17 +95,10 @@ impl Mailbox {
 }
 
 impl Network {
-    /// Returns the network of a place.
-    pub fn new(tasks: Arc<Tasks>, place: &Place) -> Self {
-        let latency = place.delays.message.as_nanos() as u64;
-        Self {
-            tasks,
-            hosts: place.hosts.clone(),
-            latency,
-            rate: place.delays.rate.max(1),
-            shares_memory: place.shares_memory,
-            state: Mutex::default(),
-        }
+    /// Returns the network of a place, in which messages arrive when `links` say.
+    pub fn new(tasks: Arc<Tasks>, place: &Place, links: Box<dyn Links + Send>) -> Self {
+        let (hosts, shares_memory) = (place.hosts.clone(), place.shares_memory);
+        Self { tasks, hosts, shares_memory, links: Mutex::new(links), state: Mutex::default() }
     }
 
     /// Returns the error with which a rank has stopped all.
@@ -111,7 +138,8 @@ impl Network {
 
     fn send(&self, context: usize, from: Rank, to: Rank, bytes: usize, envelope: Envelope) {
         let mailbox = self.mailbox(context, to);
-        let time = self.tasks.nanos() + self.tasks.random(self.latency + 1) + bytes as u64 * 1_000_000_000 / self.rate;
+        let sent = Sent { from, to, bytes: bytes as u64, now: self.tasks.nanos() };
+        let time = lock(&self.links).arrival(sent, &|limit| self.tasks.random(limit));
         let mut state = lock(&self.state);
         let last = state.last.entry((context, from, to)).or_default();
         let time = time.max(*last + 1);
