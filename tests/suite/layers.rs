@@ -63,10 +63,7 @@ const FOLDERS: &[Folder] = &[
 /// ([`STATE`]), so that another world can be put in their place.
 const SEAMS: &[Seam] = &[
     ("src/world/clock.rs", &["Instant::now", "SystemTime::now"]),
-    (
-        "src/world/jobs.rs",
-        &["Builder::new().name", "thread::scope", "thread::panicking", "available_parallelism", "Select::new"],
-    ),
+    ("src/world/jobs.rs", &["Builder::new().name", "thread::panicking", "available_parallelism", "Select::new"]),
     (
         "src/world/waits.rs",
         &["thread::yield_now", "thread::sleep", "thread::park", "thread::current", "spin_loop", "Condvar", "SYS_futex"],
