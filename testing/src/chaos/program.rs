@@ -241,7 +241,7 @@ impl Call {
     }
 
     /// Returns the size that the call sets.
-    pub fn len(&self) -> Option<u64> {
+    pub fn new_size(&self) -> Option<u64> {
         if let Self::SetLen(len) = self { Some(*len) } else { None }
     }
 

@@ -301,7 +301,7 @@ fn compare(
             // Some ranks were in this call, others may have made later ones: no bytes of them are sure.
             let rest = &program.calls[number..];
             model.fail(rest.iter().flat_map(Call::touched), is_behind);
-            rest.iter().filter_map(Call::len).for_each(|len| model.set_len(len, false));
+            rest.iter().filter_map(Call::new_size).for_each(|len| model.set_len(len, false));
             return file.and_then(|file| model.wrong_file(&file)).map(|wrong| format!("killed in {call:?}: {wrong}"));
         }
         if ended_early(at) {
@@ -328,7 +328,7 @@ fn compare(
                 let pieces: Vec<_> = calls.iter().flat_map(Call::written).collect();
                 if !is_read_only {
                     model.fail(pieces, is_behind);
-                    calls.iter().filter_map(Call::len).for_each(|len| model.set_len(len, false));
+                    calls.iter().filter_map(Call::new_size).for_each(|len| model.set_len(len, false));
                 }
             }
             Call::WriteAt(rank, piece) => match ranks[*rank].get(at).and_then(|seen| seen.error.as_ref()) {
