@@ -126,6 +126,13 @@ impl BehindState {
         self.calls - u64::from(self.call.is_some())
     }
 
+    /// Notes that other ranks may have left bytes anywhere in the call that was last.
+    fn note_everywhere(&mut self) {
+        self.ranges.forget_own(self.calls);
+        self.ranges.note(WHOLE, self.calls);
+        self.end = u64::MAX;
+    }
+
     /// Forgets the calls so far: all their bytes are in the file.
     fn forget(&mut self) {
         self.ranges.clear();
@@ -232,9 +239,14 @@ impl Behind {
         self.lock().errors.first()
     }
 
-    /// Ends a call with this outcome, the same on all ranks. Forgets the error that it has returned, if it is of this rank.
+    /// Ends a call with this outcome, the same on all ranks. Forgets the error that it has returned, if it is of this rank. In a
+    /// call that has failed, other ranks may have written early, anywhere: they may have been in another call.
     pub fn returned<T>(&self, outcome: &Result<T>) {
-        self.lock().errors.returned(outcome);
+        let mut state = self.lock();
+        if outcome.is_err() && self.ranks > 1 {
+            state.note_everywhere();
+        }
+        state.errors.returned(outcome);
     }
 
     /// Returns the first error that no call has returned yet, and forgets it.
