@@ -1,4 +1,5 @@
-//! Runs random programs in virtual time until one is wrong: `chaos [--programs N | --seconds S] [--seed S] [--ranks R]`.
+//! Runs random programs in virtual time until one is wrong: `chaos [--programs N] [--seconds S] [--seed S] [--ranks R]`. With
+//! both limits, the first one reached ends the run.
 //!
 //! The last line says how many have passed and failed, and the digest of all events: the same seed and number give the same digest.
 //! A program that is wrong is shrunk and written to `tests/chaos/found`, where it is a test.
@@ -32,7 +33,7 @@ fn main() -> ExitCode {
         }
     }
     let begin = Instant::now();
-    let limit = programs.is_none().then(|| Duration::from_secs(seconds.unwrap_or(10)));
+    let limit = seconds.or(programs.is_none().then_some(10)).map(Duration::from_secs);
     let last = programs.map_or(u64::MAX, |programs| seed.saturating_add(programs));
     let shows = std::io::stderr().is_terminal();
     let tell = |done: u64| {

@@ -355,7 +355,13 @@ fn compare(
                         model.fail(pieces, is_behind);
                     }
                     Call::Agree if error.is_none() => model.agree(),
-                    Call::SetLen(len) => model.set_len(*len, error.is_none()),
+                    Call::SetLen(len) => {
+                        if error.is_some() {
+                            // It may be the error of bytes that were left behind.
+                            model.fail([], is_behind);
+                        }
+                        model.set_len(*len, error.is_none());
+                    }
                     Call::Read(..) if error.is_none() => {}
                     // An error of bytes that were left behind.
                     _ => model.fail([], is_behind),
