@@ -227,11 +227,12 @@ impl Call {
         }
     }
 
-    /// Leaves the last rank out.
+    /// Leaves the last rank out. One rank alone is in no other call than itself.
     pub fn without(&mut self, last: usize) {
         match self {
             Self::Write(pieces, _) | Self::Read(pieces, _) | Self::Drop(pieces) => pieces.truncate(last),
             Self::WriteAt(rank, _) | Self::ReadAt(rank, _) if *rank == last => *self = Self::Agree,
+            Self::Apart(..) if last == 1 => *self = Self::Agree,
             Self::Apart(rank, calls) => {
                 *rank = (*rank).min(last - 1);
                 calls.iter_mut().for_each(|call| call.without(last));
@@ -245,8 +246,8 @@ impl Call {
         if let Self::SetLen(len) = self { Some(*len) } else { None }
     }
 
-    /// Gives a collective write or read, in one of three cases, the pieces of an earlier one: the same, shifted, or those of another
-    /// rank for each. So plans fit again, or nearly, and reads find what was just written.
+    /// Gives a collective write or read, in one of three cases, the pieces of an earlier one: the same, shifted, those of another
+    /// rank for each, or those of one rank only. So plans fit again, or nearly, and reads find what was just written.
     fn resemble(&mut self, earlier: &[Self], random: &mut Random, span: u64) {
         let (Self::Write(pieces, _) | Self::Read(pieces, _)) = self else { return };
         if !random.once_in(3) {
@@ -258,7 +259,7 @@ impl Call {
         });
         let Some(found) = accesses.rev().nth(random.below(3) as usize) else { return };
         pieces.clone_from(found);
-        match random.below(5) {
+        match random.below(6) {
             0 => {
                 let by = random.one_of(&[1, 512, span / 3]);
                 pieces.iter_mut().flatten().for_each(|(offset, _)| *offset += by);
@@ -267,6 +268,10 @@ impl Call {
             2 => {
                 let own = random.below(pieces.len() as u64) as usize;
                 pieces[own].iter_mut().for_each(|(offset, _)| *offset += 1);
+            }
+            3 => {
+                let only = random.below(pieces.len() as u64) as usize;
+                pieces.iter_mut().enumerate().filter(|(rank, _)| *rank != only).for_each(|(_, own)| own.clear());
             }
             _ => {}
         }
