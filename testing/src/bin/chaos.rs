@@ -1,5 +1,6 @@
-//! Runs random programs in virtual time until one is wrong: `chaos [--programs N | --seconds S] [--seed S] [--ranks R]`; or one
-//! program again, and shows what its ranks see: `chaos --file tests/chaos/found/N.json`.
+//! Runs random programs in virtual time until one is wrong: `chaos [--programs N] [--seconds S] [--seed S] [--ranks R]`, where the
+//! first limit that is reached ends the run; or one program again, and shows what its ranks see:
+//! `chaos --file tests/chaos/found/N.json`.
 //!
 //! The last line says how many have passed and failed, and the digest of all events: the same seed and number give the same digest.
 //! A program that is wrong is shrunk and written to `tests/chaos/found`, where it is a test.
@@ -36,7 +37,7 @@ fn main() -> ExitCode {
         }
     }
     let begin = Instant::now();
-    let limit = programs.is_none().then(|| Duration::from_secs(seconds.unwrap_or(10)));
+    let limit = seconds.or(programs.is_none().then_some(10)).map(Duration::from_secs);
     let last = programs.map_or(u64::MAX, |programs| seed.saturating_add(programs));
     let shows = std::io::stderr().is_terminal();
     let tell = |done: u64| {

@@ -171,7 +171,12 @@ impl Program {
             if random.once_in(3) { Some((1 + random.below(4) as usize, 100 << random.below(10))) } else { None };
         let killed_after = if random.once_in(100) { Some(random.below(1000)) } else { None };
         let span = if random.once_in(300) { 3_000_000 } else { random.one_of(&[200, 2000, 20_000]) };
-        let calls = (0..1 + random.below(39)).map(|_| Call::random(&mut random, ranks, span)).collect();
+        let mut calls: Vec<Call> = Vec::new();
+        for _ in 0..1 + random.below(39) {
+            let mut call = Call::random(&mut random, ranks, span);
+            call.resemble(&calls, &mut random, span);
+            calls.push(call);
+        }
         Self { seed, hosts, hints, delays, lost_cores, shares_memory, servers, faults, killed_after, calls }
     }
 
@@ -227,11 +232,12 @@ impl Call {
         }
     }
 
-    /// Leaves the last rank out.
+    /// Leaves the last rank out. One rank alone is in no other call than itself.
     pub fn without(&mut self, last: usize) {
         match self {
             Self::Write(pieces, _) | Self::Read(pieces, _) | Self::Drop(pieces) => pieces.truncate(last),
             Self::WriteAt(rank, _) | Self::ReadAt(rank, _) if *rank == last => *self = Self::Agree,
+            Self::Apart(..) if last == 1 => *self = Self::Agree,
             Self::Apart(rank, calls) => {
                 *rank = (*rank).min(last - 1);
                 calls.iter_mut().for_each(|call| call.without(last));
@@ -243,6 +249,37 @@ impl Call {
     /// Returns the size that the call sets.
     pub fn new_size(&self) -> Option<u64> {
         if let Self::SetLen(len) = self { Some(*len) } else { None }
+    }
+
+    /// Gives a collective write or read, in one of three cases, the pieces of an earlier one: the same, shifted, those of another
+    /// rank for each, or those of one rank only. So plans fit again, or nearly, and reads find what was just written.
+    fn resemble(&mut self, earlier: &[Self], random: &mut Random, span: u64) {
+        let (Self::Write(pieces, _) | Self::Read(pieces, _)) = self else { return };
+        if !random.once_in(3) {
+            return;
+        }
+        let accesses = earlier.iter().filter_map(|call| match call {
+            Self::Write(pieces, _) | Self::Read(pieces, _) => Some(pieces),
+            _ => None,
+        });
+        let Some(found) = accesses.rev().nth(random.below(3) as usize) else { return };
+        pieces.clone_from(found);
+        match random.below(6) {
+            0 => {
+                let by = random.one_of(&[1, 512, span / 3]);
+                pieces.iter_mut().flatten().for_each(|(offset, _)| *offset += by);
+            }
+            1 => pieces.rotate_left(1),
+            2 => {
+                let own = random.below(pieces.len() as u64) as usize;
+                pieces[own].iter_mut().for_each(|(offset, _)| *offset += 1);
+            }
+            3 => {
+                let only = random.below(pieces.len() as u64) as usize;
+                pieces.iter_mut().enumerate().filter(|(rank, _)| *rank != only).for_each(|(_, own)| own.clear());
+            }
+            _ => {}
+        }
     }
 
     fn collective(random: &mut Random, ranks: usize, span: u64) -> Self {

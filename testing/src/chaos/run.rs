@@ -7,7 +7,7 @@ use tributary::{BufferLayout, Error, Extent, Extents, File, Hints, Mode};
 
 use super::model::Model;
 use super::program::{Call, How, Program};
-use crate::virtual_time::file::Opener;
+use crate::virtual_time::file::{Files, Opener};
 use crate::virtual_time::tasks::Ended;
 use crate::virtual_time::{Outcome, RankInWorld, run};
 
@@ -76,6 +76,7 @@ fn judged(program: &Program, tell: impl FnOnce(&[Vec<Seen>])) -> Verdict {
             tell(&ranks);
             let (file, failed) = (outcome.files.bytes(Path::new(NAME)), outcome.files.failed());
             compare(&known, is_killed, &ranks, file, [failed, refused])
+                .or_else(|| (!is_killed).then(|| untold(&known, &ranks, &outcome.files)).flatten())
         }
     };
     Verdict { wrong, digest: outcome.digest, turns: outcome.turns }
@@ -254,6 +255,19 @@ fn tested<T>(mut operation: tributary::Operation<'_, T>, own: &RankInWorld) -> R
     unreachable!("it has ended")
 }
 
+/// Returns a rank whose late bytes could not be written, of which no call has told. (Calls after which a file cannot be used print
+/// such errors, and a close lists some of them.)
+fn untold(program: &Program, ranks: &[Vec<Seen>], files: &Files) -> Option<String> {
+    let told: Vec<&String> = ranks.iter().flatten().filter_map(|seen| seen.error.as_ref()).collect();
+    let is_printed = files.refused() > 0 || program.calls.iter().any(|call| matches!(call, Call::Drop(_)));
+    if is_printed || told.iter().any(|text| text.ends_with(" more errors")) {
+        return None;
+    }
+    let is_told = |rank: &usize| told.iter().any(|text| text.contains(&format!("rank {rank}: deferred write")));
+    let rank = files.failed_late().into_iter().find(|rank| !is_told(rank))?;
+    Some(format!("late bytes of rank {rank} could not be written, and no call has told of it"))
+}
+
 /// Returns what is wrong with what the ranks have seen and with the file at the end.
 fn compare(
     program: &Program,
@@ -395,6 +409,7 @@ fn compare(
                     Call::Agree if error.is_none() => model.agree(),
                     Call::SetLen(len) => {
                         if error.is_some() {
+                            // It may be the error of bytes that were left behind.
                             model.fail([], is_behind);
                         }
                         model.set_len(*len, error.is_none());

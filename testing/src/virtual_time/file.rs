@@ -1,6 +1,6 @@
 //! Files in virtual time: bytes in memory, and calls that take time and fail as the seed says.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -12,6 +12,9 @@ use tributary::drivers::{FileControl, Identity, Mode, OpenStorage, Storage};
 
 use super::Place;
 use super::tasks::Tasks;
+
+/// Begin of the name of a thread of write-behind.
+const LATE: &str = "tributary behind";
 
 /// How often calls on the file fail: in how many of a thousand calls.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -48,6 +51,7 @@ pub struct Files {
     open: AtomicU64,
     failed: AtomicU64,
     refused: AtomicU64,
+    failed_late: Mutex<BTreeSet<usize>>,
     handles: AtomicU64,
 }
 
@@ -70,7 +74,7 @@ impl Files {
     /// Returns the files of a place: none.
     pub fn new(tasks: Arc<Tasks>, place: &Place) -> Self {
         let latency = place.delays.file.as_nanos() as u64;
-        let (all, open, failed, refused, handles) = Default::default();
+        let (all, open, failed, refused, failed_late, handles) = Default::default();
         let (hosts, servers) = (place.hosts.clone(), place.servers);
         let most = servers.map_or_else(|| hosts.iter().max().map_or(0, |last| last + 1), |(servers, _)| servers);
         Self {
@@ -85,6 +89,7 @@ impl Files {
             open,
             failed,
             refused,
+            failed_late,
             handles,
         }
     }
@@ -107,6 +112,11 @@ impl Files {
     /// Returns the number of openings that have failed. A rank that does without the file need not tell.
     pub fn refused(&self) -> u64 {
         self.refused.load(Ordering::Relaxed)
+    }
+
+    /// Returns the ranks whose threads of write-behind had a call that failed.
+    pub fn failed_late(&self) -> BTreeSet<usize> {
+        lock(&self.failed_late).clone()
     }
 
     fn refuse(&self, code: i32) -> io::Error {
@@ -147,7 +157,10 @@ impl Files {
         of_thousand > 0 && self.faults.rank.is_none_or(|only| only == rank) && self.tasks.random(1000) < of_thousand
     }
 
-    fn fail(&self, code: i32) -> io::Error {
+    fn fail(&self, rank: usize, code: i32) -> io::Error {
+        if self.tasks.name().starts_with(LATE) {
+            lock(&self.failed_late).insert(rank);
+        }
         self.failed.fetch_add(1, Ordering::Relaxed);
         io::Error::from_raw_os_error(code)
     }
@@ -219,10 +232,10 @@ impl Storage for Handle {
             return Err(io::Error::from_raw_os_error(libc::EBADF));
         }
         if self.files.is_due(self.rank, self.files.faults.io) {
-            return Err(self.files.fail(libc::EIO));
+            return Err(self.files.fail(self.rank, libc::EIO));
         }
         if self.files.is_due(self.rank, self.files.faults.space) {
-            return Err(self.files.fail(libc::ENOSPC));
+            return Err(self.files.fail(self.rank, libc::ENOSPC));
         }
         let len = self.files.part(self.rank, bytes.len())?;
         // The first half, then the rest: others see the file in between.
@@ -247,7 +260,7 @@ impl Storage for Handle {
     fn read_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<usize> {
         self.files.pass(self.rank, offset, bytes.len());
         if self.files.is_due(self.rank, self.files.faults.io) {
-            return Err(self.files.fail(libc::EIO));
+            return Err(self.files.fail(self.rank, libc::EIO));
         }
         let len = self.files.part(self.rank, bytes.len())?;
         let data = lock(&self.data.bytes);
@@ -270,7 +283,11 @@ impl Storage for Handle {
 
     fn sync(&self) -> io::Result<()> {
         self.files.pass(self.rank, 0, 0);
-        if self.files.is_due(self.rank, self.files.faults.io) { Err(self.files.fail(libc::EIO)) } else { Ok(()) }
+        if self.files.is_due(self.rank, self.files.faults.io) {
+            Err(self.files.fail(self.rank, libc::EIO))
+        } else {
+            Ok(())
+        }
     }
 
     fn control(&self) -> &dyn FileControl {

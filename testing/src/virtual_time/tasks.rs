@@ -249,6 +249,13 @@ impl Tasks {
         self.state.borrow().tasks.iter().flatten().map(|task| task.name.to_string()).collect()
     }
 
+    /// Returns the name of the running task; empty if none runs.
+    pub fn name(&self) -> Arc<str> {
+        let running =
+            self.running.get().and_then(|(id, _)| self.state.borrow_mut().task(id).map(|task| task.name.clone()));
+        running.unwrap_or_else(|| "".into())
+    }
+
     /// Lets a time pass that the seed decides, of at most `most`.
     pub fn pass(&self, most: Duration) {
         let time = self.random(most.as_nanos() as u64 + 1);
