@@ -58,7 +58,7 @@ impl Storage for BehindFile {
         let bytes = &mut bytes[..(end - offset) as usize];
         self.behind.wait_for_others(&(offset..end), false)?;
         let read = calls::read(&*self.file, bytes, offset)?;
-        if read > 0 || bytes.is_empty() || self.behind.end()? <= offset {
+        if read > 0 || bytes.is_empty() || self.behind.last_end() <= offset {
             return Ok(read);
         }
         // Bytes farther behind in the file are not written yet. This hole before them has no end.

@@ -374,16 +374,19 @@ impl Behind {
         }
     }
 
-    /// Returns an offset past all bytes of collective writes that may not be in the file. Waits for all bytes, and returns 0,
-    /// if it is unknown.
-    fn end(&self) -> io::Result<u64> {
+    /// Returns an offset past all bytes of collective writes that may not be in the file; `u64::MAX` if it is unknown.
+    fn last_end(&self) -> u64 {
         if !self.is_here() {
-            return Ok(0);
+            return 0;
         }
         let state = self.lock();
         let in_call = state.call.and_then(|call| call.written_before(false)).map_or(0, |range| range.end);
-        let end = state.end.max(in_call);
-        drop(state);
+        state.end.max(in_call)
+    }
+
+    /// Returns [`Behind::last_end`]. Waits for all bytes, and returns 0, if it is unknown.
+    fn end(&self) -> io::Result<u64> {
+        let end = self.last_end();
         if end == u64::MAX {
             self.wait(&WHOLE)?;
             return Ok(0);
