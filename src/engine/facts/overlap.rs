@@ -1,4 +1,4 @@
-//! Whether ranks have bytes of the file in common: by their file ranges, and by a hash of their pieces.
+//! This module finds out if ranks have bytes of the file in common: by their file ranges, and by a hash of their pieces.
 //!
 //! **Ranges.** Messages carry the ranges of ranks while there are few of them ([`RankRanges`]).
 //!

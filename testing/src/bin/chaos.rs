@@ -75,9 +75,9 @@ fn again(path: &str) -> ExitCode {
             ExitCode::from(2)
         }
         Ok(program) => {
-            let verdict = judge_and_show(&program);
-            println!("{}", verdict.wrong.as_deref().unwrap_or("right"));
-            if verdict.wrong.is_some() { ExitCode::FAILURE } else { ExitCode::SUCCESS }
+            let finding = judge_and_show(&program);
+            println!("{}", finding.wrong.as_deref().unwrap_or("right"));
+            if finding.wrong.is_some() { ExitCode::FAILURE } else { ExitCode::SUCCESS }
         }
     }
 }

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 pub use program::{Call, Program};
-pub use run::{Verdict, judge, judge_and_show};
+pub use run::{Finding, judge, judge_and_show};
 
 use crate::virtual_time::file::Faults;
 
@@ -58,11 +58,11 @@ pub fn run_many(
                 return sum;
             }
             let program = Program::of(seed, ranks);
-            let verdict = judge(&program);
-            sum.turns += verdict.turns;
+            let finding = judge(&program);
+            sum.turns += finding.turns;
             // A sum: it does not depend on the order in which threads come to their ends.
-            sum.digest = sum.digest.wrapping_add(verdict.digest ^ seed);
-            match verdict.wrong {
+            sum.digest = sum.digest.wrapping_add(finding.digest ^ seed);
+            match finding.wrong {
                 None => sum.passed += 1,
                 Some(wrong) => {
                     has_failed.store(true, Ordering::Relaxed);

@@ -24,7 +24,7 @@ struct Seen {
 
 /// What a run has shown.
 #[derive(Debug, Clone)]
-pub struct Verdict {
+pub struct Finding {
     /// What was wrong, if something was.
     pub wrong: Option<String>,
     /// Hash of all events.
@@ -44,16 +44,16 @@ fn extents(pieces: &[(u64, u64)]) -> Extents {
 }
 
 /// Runs a program.
-pub fn judge(program: &Program) -> Verdict {
+pub fn judge(program: &Program) -> Finding {
     judged(program, |_| ())
 }
 
 /// Runs a program, and prints what its ranks see.
-pub fn judge_and_show(program: &Program) -> Verdict {
+pub fn judge_and_show(program: &Program) -> Finding {
     judged(program, |ranks| show(program, ranks))
 }
 
-fn judged(program: &Program, tell: impl FnOnce(&[Vec<Seen>])) -> Verdict {
+fn judged(program: &Program, tell: impl FnOnce(&[Vec<Seen>])) -> Finding {
     let known = Arc::new(program.clone());
     let shared = known.clone();
     // By rank, also of ranks that do not come to their end.
@@ -79,7 +79,7 @@ fn judged(program: &Program, tell: impl FnOnce(&[Vec<Seen>])) -> Verdict {
                 .or_else(|| (!is_killed).then(|| untold(&known, &ranks, &outcome.files)).flatten())
         }
     };
-    Verdict { wrong, digest: outcome.digest, turns: outcome.turns }
+    Finding { wrong, digest: outcome.digest, turns: outcome.turns }
 }
 
 /// Prints what each rank has seen of each call.

@@ -30,7 +30,7 @@ pub struct Place {
     pub shares_memory: bool,
     /// What limits the rate of the file: `None`, the hosts; otherwise so many servers, with stripes of so many bytes.
     pub servers: Option<(usize, u64)>,
-    /// Which calls on the file fail.
+    /// Calls on the file that fail.
     pub faults: Faults,
     /// Number of turns after which all ranks are killed, as a launcher kills a job of which one rank has died.
     pub killed_after: Option<u64>,
