@@ -72,6 +72,6 @@ pub use roles::{AutoChoice, AutoKernel, Phases, Roles, choice};
 pub use setup::meet_hosts;
 pub use setup::terms::FirstAgreement;
 pub use storage::behind::process::{may_be_behind, wait_for_writes, write_everything};
-pub use watchdog::StallWatchdog;
+pub use watchdog::{StallWatchdog, waits};
 
 pub use crate::drivers::Mode;

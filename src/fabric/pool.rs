@@ -27,7 +27,14 @@ const HUGE_PAGE: usize = 2 << 20;
 const MAX_UNUSED: usize = 96 << 20;
 
 per_process! {
-    static UNUSED: Mutex<Vec<MmapMut>> = Mutex::new(Vec::new());
+    static UNUSED: Mutex<Vec<Unused>> = Mutex::new(Vec::new());
+}
+
+/// A block that nobody uses.
+struct Unused {
+    map: MmapMut,
+    /// True if the system may reclaim its pages.
+    is_advised: bool,
 }
 
 #[cfg(test)]
@@ -73,10 +80,10 @@ impl Block {
         let size = size_of_block(capacity).ok_or_else(|| io::Error::other("no such memory"))?;
         let kept = {
             let mut unused = UNUSED.lock().unwrap_or_else(PoisonError::into_inner);
-            let fits = |block: &MmapMut| (size..=size.saturating_mul(MAX_EXCESS)).contains(&block.len());
+            let fits = |block: &Unused| (size..=size.saturating_mul(MAX_EXCESS)).contains(&block.map.len());
             let smallest =
-                unused.iter().enumerate().filter(|(_, block)| fits(block)).min_by_key(|(_, block)| block.len());
-            smallest.map(|(at, _)| at).map(|at| unused.swap_remove(at))
+                unused.iter().enumerate().filter(|(_, block)| fits(block)).min_by_key(|(_, block)| block.map.len());
+            smallest.map(|(at, _)| at).map(|at| unused.swap_remove(at).map)
         };
         let memory = BlockMemory::Mapped(kept.map_or_else(|| map(size), Ok)?);
         Ok(Self { memory, len: 0 })
@@ -180,21 +187,22 @@ impl Drop for Block {
     fn drop(&mut self) {
         let BlockMemory::Mapped(map) = std::mem::take(&mut self.memory) else { return };
         let mut unused = UNUSED.lock().unwrap_or_else(PoisonError::into_inner);
-        let kept: usize = unused.iter().map(|block| block.len()).sum();
+        let kept: usize = unused.iter().map(|block| block.map.len()).sum();
         if kept + map.len() <= MAX_UNUSED {
-            unused.push(map);
+            unused.push(Unused { map, is_advised: false });
         }
     }
 }
 
-/// Lets the system reclaim the pages of unused blocks, if it needs memory before they are used again.
+/// Lets the system reclaim the pages of unused blocks, if it needs memory before they are used again. One call of the system for each
+/// block that was used since the last time.
 pub fn advise_unused() {
-    #[cfg(target_os = "linux")]
-    for block in UNUSED.lock().unwrap_or_else(PoisonError::into_inner).iter() {
-        // SAFETY: no reference into an unused block exists, and its contents are not needed.
-        let advised = unsafe { block.unchecked_advise(memmap2::UncheckedAdvice::Free) };
-        // If the advice fails, the pages stay.
-        let _ = advised;
+    let mut unused = UNUSED.lock().unwrap_or_else(PoisonError::into_inner);
+    for block in unused.iter_mut().filter(|block| !block.is_advised) {
+        block.is_advised = true;
+        #[cfg(target_os = "linux")]
+        // SAFETY: no reference into an unused block exists, and its contents are not needed. If the advice fails, the pages stay.
+        let _ = unsafe { block.map.unchecked_advise(memmap2::UncheckedAdvice::Free) };
     }
 }
 
@@ -222,7 +230,7 @@ mod tests {
     fn unused_blocks_are_bounded() {
         let blocks: Vec<_> = (0..MAX_UNUSED / MIN_BLOCK + 10).map(|_| Block::take(MIN_BLOCK).unwrap()).collect();
         drop(blocks);
-        let kept: usize = UNUSED.lock().unwrap().iter().map(|block| block.len()).sum();
+        let kept: usize = UNUSED.lock().unwrap().iter().map(|block| block.map.len()).sum();
         assert!(kept <= MAX_UNUSED);
     }
 }

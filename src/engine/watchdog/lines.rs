@@ -28,7 +28,29 @@ impl StallWatchdog {
     /// Returns the line of a rank that waits in `part` of `call`.
     pub(super) fn line(&self, call: &str, part: CallStage, pending: Option<Pending>, waits: Waits) -> String {
         let (rank, seconds, path) = (self.rank, self.limit.as_secs(), self.path.display());
-        let (others, check) = match part {
+        let (others, check) = self.others_in(call, part, pending);
+        match waits {
+            Waits::Blocked | Waits::Elsewhere => {
+                format!("rank {rank} has waited for {seconds} s in {call} of {path}: {others}; check that {check}")
+            }
+            Waits::Polling => {
+                let (at, remedy) = in_flight(call);
+                format!(
+                    "rank {rank} has {call} of {path} in flight, which has made no progress for {seconds} s: {others}; check that \
+                     {check}; a rank works on a call in flight only in {at}: {remedy}"
+                )
+            }
+        }
+    }
+
+    /// Returns the line of a rank that waits in `part` of `call`, however long.
+    pub(super) fn line_of_wait(&self, call: &str, part: CallStage, pending: Option<Pending>) -> String {
+        format!("rank {} is in {call} of {}: {}", self.rank, self.path.display(), self.others_in(call, part, pending).0)
+    }
+
+    /// Returns what a rank in `part` of `call` waits for, and what the user should check.
+    fn others_in(&self, call: &str, part: CallStage, pending: Option<Pending>) -> (String, &'static str) {
+        match part {
             CallStage::Coming => (
                 self.coming(call, pending),
                 match self.others {
@@ -55,18 +77,6 @@ impl StallWatchdog {
             ),
             CallStage::Storage(round, window) => {
                 (format!("{}, it waits for the file system", in_round(round, window)), "the file system responds")
-            }
-        };
-        match waits {
-            Waits::Blocked | Waits::Elsewhere => {
-                format!("rank {rank} has waited for {seconds} s in {call} of {path}: {others}; check that {check}")
-            }
-            Waits::Polling => {
-                let (at, remedy) = in_flight(call);
-                format!(
-                    "rank {rank} has {call} of {path} in flight, which has made no progress for {seconds} s: {others}; check that \
-                     {check}; a rank works on a call in flight only in {at}: {remedy}"
-                )
             }
         }
     }

@@ -277,6 +277,16 @@ impl StallWatchdog {
         }
     }
 
+    /// Returns what this rank waits for, and in which part of which call; `None` while it does not wait. Local.
+    fn wait(&self) -> Option<String> {
+        let waits = !self.turns.load(Ordering::Acquire).is_multiple_of(2);
+        waits.then(|| self.line_of_wait(*lock(&self.call), self.part(), self.pending().0))
+    }
+
+    fn part(&self) -> CallStage {
+        CallStage::unpack([0, 1].map(|word: usize| self.part[word].load(Ordering::Relaxed)).into())
+    }
+
     /// Returns the message that this rank waits for, if it is known, and a counter that changes whenever the rank makes
     /// progress.
     fn pending(&self) -> (Option<Pending>, u64) {
@@ -296,10 +306,9 @@ impl StallWatchdog {
         let topic = if waits == Waits::Elsewhere { "elsewhere" } else { call };
         let Some(voice) = WarningLock::of_host(&self.path, topic) else { return };
         watched.turn_to_speak = Some(voice);
-        let part = CallStage::unpack([0, 1].map(|word: usize| self.part[word].load(Ordering::Relaxed)).into());
         let line = match waits {
             Waits::Elsewhere => self.line_of_one_elsewhere(call, &crate::fabric::mpi::name()),
-            Waits::Blocked | Waits::Polling => self.line(call, part, self.pending().0, waits),
+            Waits::Blocked | Waits::Polling => self.line(call, self.part(), self.pending().0, waits),
         };
         // Do not warn if the wait has ended meanwhile.
         if self.turns.load(Ordering::Acquire) == turn {
@@ -364,6 +373,12 @@ fn watch(watchdog: &Arc<StallWatchdog>) {
             thread.unpark();
         }
     });
+}
+
+/// Returns what this process waits for: a line for each open file on which it waits for other ranks. Local.
+pub fn waits() -> Vec<String> {
+    let files = WATCH.with(|watch| lock(&watch.files).all.clone());
+    files.iter().filter_map(Weak::upgrade).filter_map(|file| file.wait()).collect()
 }
 
 /// Runs the watching thread until the process ends.

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+use tributary::{Extent, Extents, FileView};
 
 use crate::virtual_time::file::Faults;
 use crate::virtual_time::{Delays, Place};
@@ -32,17 +33,99 @@ pub struct Program {
     pub calls: Vec<Call>,
 }
 
-/// A call of all ranks, or of one. Pieces are (offset, length), ascending.
+/// What one rank writes or reads.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Access {
+    /// Pieces (offset, length), ascending.
+    Pieces(Vec<(u64, u64)>),
+    /// A part of a file view.
+    View(View),
+}
+
+/// A file view, and the part of it that a call accesses.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct View {
+    displacement: u64,
+    /// Pieces (offset, length) of a tile, ascending.
+    tile: Vec<(u64, u64)>,
+    /// Distance of tiles.
+    extent: u64,
+    /// Number of bytes of the view before the first byte of the access.
+    skip: u64,
+    /// Number of bytes of the access.
+    len: u64,
+}
+
+impl Access {
+    /// Returns the pieces (offset, length), ascending.
+    pub fn pieces(&self) -> Vec<(u64, u64)> {
+        let view = match self {
+            Self::Pieces(pieces) => return pieces.clone(),
+            Self::View(view) => view,
+        };
+        let (mut pieces, mut skip, mut left) = (Vec::new(), view.skip, view.len);
+        let tiles = (0..).map(|tile| view.displacement + tile * view.extent);
+        for (offset, len) in tiles.flat_map(|from| view.tile.iter().map(move |(offset, len)| (from + offset, *len))) {
+            let skipped = skip.min(len);
+            skip -= skipped;
+            let taken = left.min(len - skipped);
+            if taken > 0 {
+                pieces.push((offset + skipped, taken));
+            }
+            left -= taken;
+            if left == 0 {
+                break;
+            }
+        }
+        pieces
+    }
+
+    /// Returns what the engine gets.
+    pub fn extents(&self) -> Extents {
+        match self {
+            Self::Pieces(pieces) => extents(pieces),
+            Self::View(View { displacement, tile, extent, skip, len }) => {
+                let view = FileView::new(*displacement, extents(tile), *extent).expect("a tile with data");
+                view.select(*skip, *len).expect("small offsets")
+            }
+        }
+    }
+
+    /// Moves the access by some bytes; the access through a view, by some tiles.
+    fn shift(&mut self, by: u64, tiles: u64) {
+        match self {
+            Self::Pieces(pieces) => pieces.iter_mut().for_each(|(offset, _)| *offset += by),
+            Self::View(view) if tiles > 0 => {
+                view.skip += tiles * view.tile.iter().map(|piece| piece.1).sum::<u64>();
+            }
+            Self::View(view) => view.displacement += by,
+        }
+    }
+}
+
+/// Returns the extents of ascending pieces.
+pub fn extents(pieces: &[(u64, u64)]) -> Extents {
+    Extents::from_list(pieces.iter().map(|&(offset, len)| Extent { offset, len })).expect("ascending pieces")
+}
+
+/// A call of all ranks, or of one. Accesses are by rank.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Call {
-    /// A collective write of pieces by rank.
-    Write(Vec<Vec<(u64, u64)>>, How),
-    /// A collective read of pieces by rank.
-    Read(Vec<Vec<(u64, u64)>>, How),
+    /// A collective write.
+    Write(Vec<Access>, How),
+    /// A collective read.
+    Read(Vec<Access>, How),
+    /// A collective write that another library makes through handles of its own, as MPI writes in the order of ranks.
+    ByOther(Vec<Access>),
+    /// A change of the atomic mode, in which another library makes all collective writes and reads.
+    Atomic(bool),
     /// An independent write of a rank.
     WriteAt(usize, (u64, u64)),
     /// An independent read of a rank.
     ReadAt(usize, (u64, u64)),
+    /// A rank waits until the bytes that it has left behind are in the file.
+    Flush(usize),
     /// A collective sync.
     Sync,
     /// A collective call that sets the size.
@@ -54,7 +137,7 @@ pub enum Call {
     /// A close, and an opening for reading only.
     ReopenToRead,
     /// A collective write that is started and dropped at once; then a close and an opening.
-    Drop(Vec<Vec<(u64, u64)>>),
+    Drop(Vec<Access>),
     /// Ranks in different calls: this rank makes the second one.
     Apart(usize, Box<[Call; 2]>),
 }
@@ -66,6 +149,8 @@ pub enum How {
     Blocks,
     /// It is started, and waited for.
     Waits,
+    /// It is the two halves of a split call.
+    Splits,
     /// It is started, and tested until it has ended; the rank computes in between.
     Tests,
 }
@@ -205,9 +290,39 @@ impl Program {
 }
 
 impl Call {
+    /// Returns the name of the call in messages.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Write(..) => "Write",
+            Self::Read(..) => "Read",
+            Self::ByOther(_) => "ByOther",
+            Self::Atomic(_) => "Atomic",
+            Self::WriteAt(..) => "WriteAt",
+            Self::ReadAt(..) => "ReadAt",
+            Self::Flush(_) => "Flush",
+            Self::Sync => "Sync",
+            Self::SetLen(_) => "SetLen",
+            Self::Agree => "Agree",
+            Self::Reopen => "Reopen",
+            Self::ReopenToRead => "ReopenToRead",
+            Self::Drop(_) => "Drop",
+            Self::Apart(..) => "Apart",
+        }
+    }
+
     /// Returns true if no rank returns before all have called.
     pub fn orders(&self) -> bool {
-        matches!(self, Self::Sync | Self::SetLen(_) | Self::Agree | Self::Reopen | Self::ReopenToRead | Self::Drop(_))
+        matches!(
+            self,
+            Self::Sync
+                | Self::SetLen(_)
+                | Self::Agree
+                | Self::Reopen
+                | Self::ReopenToRead
+                | Self::Drop(_)
+                | Self::ByOther(_)
+                | Self::Atomic(_)
+        )
     }
 
     /// Returns true if all bytes are in the file when the call has returned.
@@ -218,7 +333,7 @@ impl Call {
     /// Returns the pieces that all ranks write.
     pub fn written(&self) -> Vec<(u64, u64)> {
         match self {
-            Self::Write(pieces, _) | Self::Drop(pieces) => pieces.concat(),
+            Self::Write(all, _) | Self::Drop(all) | Self::ByOther(all) => all.iter().flat_map(Access::pieces).collect(),
             _ => Vec::new(),
         }
     }
@@ -235,8 +350,8 @@ impl Call {
     /// Leaves the last rank out. One rank alone is in no other call than itself.
     pub fn without(&mut self, last: usize) {
         match self {
-            Self::Write(pieces, _) | Self::Read(pieces, _) | Self::Drop(pieces) => pieces.truncate(last),
-            Self::WriteAt(rank, _) | Self::ReadAt(rank, _) if *rank == last => *self = Self::Agree,
+            Self::Write(all, _) | Self::Read(all, _) | Self::Drop(all) | Self::ByOther(all) => all.truncate(last),
+            Self::WriteAt(rank, _) | Self::ReadAt(rank, _) | Self::Flush(rank) if *rank == last => *self = Self::Agree,
             Self::Apart(..) if last == 1 => *self = Self::Agree,
             Self::Apart(rank, calls) => {
                 *rank = (*rank).min(last - 1);
@@ -254,39 +369,40 @@ impl Call {
     /// Gives a collective write or read, in one of three cases, the pieces of an earlier one: the same, shifted, those of another
     /// rank for each, or those of one rank only. So plans fit again, or nearly, and reads find what was just written.
     fn resemble(&mut self, earlier: &[Self], random: &mut Random, span: u64) {
-        let (Self::Write(pieces, _) | Self::Read(pieces, _)) = self else { return };
+        let (Self::Write(all, _) | Self::Read(all, _)) = self else { return };
         if !random.once_in(3) {
             return;
         }
         let accesses = earlier.iter().filter_map(|call| match call {
-            Self::Write(pieces, _) | Self::Read(pieces, _) => Some(pieces),
+            Self::Write(all, _) | Self::Read(all, _) => Some(all),
             _ => None,
         });
         let Some(found) = accesses.rev().nth(random.below(3) as usize) else { return };
-        pieces.clone_from(found);
+        all.clone_from(found);
         match random.below(6) {
             0 => {
-                let by = random.one_of(&[1, 512, span / 3]);
-                pieces.iter_mut().flatten().for_each(|(offset, _)| *offset += by);
+                let (by, tiles) = (random.one_of(&[1, 512, span / 3]), random.below(3));
+                all.iter_mut().for_each(|own| own.shift(by, tiles));
             }
-            1 => pieces.rotate_left(1),
+            1 => all.rotate_left(1),
             2 => {
-                let own = random.below(pieces.len() as u64) as usize;
-                pieces[own].iter_mut().for_each(|(offset, _)| *offset += 1);
+                let own = random.below(all.len() as u64) as usize;
+                all[own].shift(1, 0);
             }
             3 => {
-                let only = random.below(pieces.len() as u64) as usize;
-                pieces.iter_mut().enumerate().filter(|(rank, _)| *rank != only).for_each(|(_, own)| own.clear());
+                let only = random.below(all.len() as u64) as usize;
+                let others = all.iter_mut().enumerate().filter(|(rank, _)| *rank != only);
+                others.for_each(|(_, own)| *own = Access::Pieces(Vec::new()));
             }
             _ => {}
         }
     }
 
     fn collective(random: &mut Random, ranks: usize, span: u64) -> Self {
-        let how = random.one_of(&[How::Blocks, How::Waits, How::Tests]);
+        let how = random.one_of(&[How::Blocks, How::Waits, How::Splits, How::Tests]);
         match random.below(5) {
-            0 => Self::Write(divided(random, ranks, span), how),
-            1 => Self::Read(divided(random, ranks, span), how),
+            0 => Self::Write(accessed(random, ranks, span), how),
+            1 => Self::Read(accessed(random, ranks, span), how),
             2 => Self::Sync,
             3 => Self::SetLen(random.below(span)),
             _ => Self::Agree,
@@ -294,11 +410,11 @@ impl Call {
     }
 
     fn random(random: &mut Random, ranks: usize, span: u64) -> Self {
-        let how = random.one_of(&[How::Blocks, How::Blocks, How::Waits, How::Tests]);
+        let how = random.one_of(&[How::Blocks, How::Blocks, How::Waits, How::Splits, How::Tests]);
         let rank = random.below(ranks as u64) as usize;
-        match random.below(22) {
+        match random.below(24) {
             20 if random.once_in(3) => Self::ReopenToRead,
-            20 => Self::Drop(divided(random, ranks, span)),
+            20 => Self::Drop(accessed(random, ranks, span)),
             21 if ranks > 1 => {
                 let first = Self::collective(random, ranks, span);
                 let other = loop {
@@ -309,16 +425,44 @@ impl Call {
                 };
                 Self::Apart(rank, Box::new([first, other]))
             }
-            0..9 => Self::Write(divided(random, ranks, span), how),
-            9..14 => Self::Read(divided(random, ranks, span), how),
+            0..9 => Self::Write(accessed(random, ranks, span), how),
+            9..14 => Self::Read(accessed(random, ranks, span), how),
             14 => Self::WriteAt(rank, piece(random, span)),
             15 => Self::ReadAt(rank, piece(random, span)),
             16 => Self::Sync,
             17 => Self::SetLen(random.below(span)),
             18 => Self::Agree,
+            22 => match random.below(4) {
+                0 => Self::Atomic(true),
+                1 => Self::Atomic(false),
+                _ => Self::ByOther(accessed(random, ranks, span)),
+            },
+            23 => Self::Flush(rank),
             _ => Self::Reopen,
         }
     }
+}
+
+/// Returns accesses by rank: pieces, or parts of file views whose tiles are such pieces.
+fn accessed(random: &mut Random, ranks: usize, span: u64) -> Vec<Access> {
+    if !random.once_in(4) {
+        return divided(random, ranks, span).into_iter().map(Access::Pieces).collect();
+    }
+    let tiles = divided(random, ranks, span / 8);
+    let end = tiles.iter().flatten().map(|(offset, len)| offset + len).max().unwrap_or(0);
+    let (displacement, extent) = (random.below(span), end + random.below(end + 1));
+    let (skipped, tiles_each) = (random.below(4), 1 + random.below(6));
+    let cuts = random.once_in(2);
+    let view = |tile: Vec<(u64, u64)>, random: &mut Random| {
+        let bytes: u64 = tile.iter().map(|piece| piece.1).sum();
+        if bytes == 0 {
+            return Access::Pieces(Vec::new());
+        }
+        let cut = if cuts { random.below(bytes) } else { 0 };
+        let (skip, len) = (skipped * bytes + cut, tiles_each * bytes - cut / 2);
+        Access::View(View { displacement, tile, extent, skip, len })
+    };
+    tiles.into_iter().map(|tile| view(tile, random)).collect()
 }
 
 fn piece(random: &mut Random, span: u64) -> (u64, u64) {

@@ -1,12 +1,16 @@
 //! Runs a program and compares what its ranks have seen with the model.
 
+use std::io;
 use std::path::Path;
+use std::pin::pin;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use tributary::{BufferLayout, Error, Extent, Extents, File, Hints, Mode};
+use tributary::drivers::{OpenStorage, Storage};
+use tributary::engine::{CallForm, CallKind, binding};
+use tributary::{BufferLayout, Error, File, Hints, Mode};
 
 use super::model::Model;
-use super::program::{Call, How, Program};
+use super::program::{Access, Call, How, Program, extents};
 use crate::virtual_time::file::{Files, Opener};
 use crate::virtual_time::tasks::Ended;
 use crate::virtual_time::{Outcome, RankInWorld, run};
@@ -37,10 +41,6 @@ pub struct Finding {
 fn value(call: usize, rank: usize, offset: u64) -> u8 {
     let mixed = (call as u64 * 131 + rank as u64 * 31 + offset).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56;
     1 + (mixed % 250) as u8
-}
-
-fn extents(pieces: &[(u64, u64)]) -> Extents {
-    Extents::from_list(pieces.iter().map(|&(offset, len)| Extent { offset, len })).expect("ascending pieces")
 }
 
 /// Runs a program.
@@ -111,6 +111,7 @@ fn rank(own: &RankInWorld, program: &Program, seen: &Mutex<Vec<Seen>>) {
     let hints = Hints::parse(&program.hints.join(";")).expect("hints of the list");
     let files = Arc::new(Opener(own.files.clone(), own.rank));
     let open = |mode| File::open_on(own.endpoint(), NAME, mode, hints.clone(), files.clone());
+    let mut other = Other { files: files.clone(), is_atomic: false, mode: Mode::Update };
     let note = |outcome: Result<Vec<u8>, Error>| {
         // What the ranks cannot agree on ends the job.
         if outcome.as_ref().is_err_and(Error::is_unagreed) {
@@ -135,16 +136,17 @@ fn rank(own: &RankInWorld, program: &Program, seen: &Mutex<Vec<Seen>>) {
         let mode = match call {
             Call::Reopen => Mode::Update,
             Call::ReopenToRead => Mode::Read,
-            Call::Drop(pieces) => {
-                let (bytes, layout) = to_write(number, own.rank, &pieces[own.rank]);
-                drop(now.start_write_all(&extents(&pieces[own.rank]), &layout, &bytes));
+            Call::Drop(all) => {
+                let (bytes, layout) = to_write(number, own.rank, &all[own.rank].pieces());
+                drop(now.start_write_all(&all[own.rank].extents(), &layout, &bytes));
                 Mode::Update
             }
             call => {
-                file = note(made(&mut now, number, call, own)).then_some(now);
+                file = note(made(&mut now, number, call, own, &mut other)).then_some(now);
                 continue;
             }
         };
+        other = Other { files: files.clone(), is_atomic: false, mode };
         let closed = now.close();
         match open(mode) {
             Ok(new) => {
@@ -192,15 +194,103 @@ fn places(layout: &BufferLayout, len: u64) -> Box<dyn Iterator<Item = u64> + '_>
     }
 }
 
+/// Another library that works on the same file, as MPI does.
+struct Other {
+    files: Arc<Opener>,
+    /// True in atomic mode.
+    is_atomic: bool,
+    mode: Mode,
+}
+
+impl Other {
+    fn open(&self) -> Result<Box<dyn Storage>, Error> {
+        self.files.open(Path::new(NAME), self.mode).map_err(Self::failed)
+    }
+
+    fn failed(cause: io::Error) -> Error {
+        Error::state(format!("another library: {cause}"))
+    }
+
+    /// Writes the bytes of pieces.
+    fn write(&self, pieces: &[(u64, u64)], value: impl Fn(u64) -> u8) -> Result<(), Error> {
+        let file = self.open()?;
+        for &(offset, len) in pieces {
+            let bytes: Vec<u8> = (offset..offset + len).map(&value).collect();
+            whole(bytes.len(), |at| file.write_at(&bytes[at..], offset + at as u64))?;
+        }
+        Ok(())
+    }
+
+    /// Reads the bytes of pieces; those behind the end of the file stay what they were.
+    fn read(&self, pieces: &[(u64, u64)], buffer: &mut [u8]) -> Result<(), Error> {
+        let file = self.open()?;
+        let mut rest = buffer;
+        for &(offset, len) in pieces {
+            let (piece, behind) = rest.split_at_mut(len as usize);
+            rest = behind;
+            whole(piece.len(), |at| file.read_at(&mut piece[at..], offset + at as u64))?;
+        }
+        Ok(())
+    }
+}
+
+/// Repeats a call that moves bytes from a position on, until all `len` bytes are moved or it moves none.
+fn whole(len: usize, mut call: impl FnMut(usize) -> io::Result<usize>) -> Result<(), Error> {
+    let mut at = 0;
+    while at < len {
+        match call(at) {
+            Ok(0) => break,
+            Ok(moved) => at += moved,
+            Err(cause) if cause.kind() == io::ErrorKind::Interrupted => {}
+            Err(cause) => return Err(Other::failed(cause)),
+        }
+    }
+    Ok(())
+}
+
+/// Waits for a call of the bindings.
+fn complete<T>(file: &mut File, work: impl AsyncFnOnce(&mut File) -> Result<T, Error>) -> Result<T, Error> {
+    let waiting = file.endpoint().waiting().clone();
+    waiting.wait(pin!(work(file)))
+}
+
 /// Makes a call other than an opening. Returns the bytes that were read.
-fn made(file: &mut File, number: usize, call: &Call, own: &RankInWorld) -> Result<Vec<u8>, Error> {
+fn made(file: &mut File, number: usize, call: &Call, own: &RankInWorld, other: &mut Other) -> Result<Vec<u8>, Error> {
+    let form = match call {
+        Call::Write(_, How::Splits) | Call::Read(_, How::Splits) => CallForm::Split,
+        Call::Write(_, How::Waits | How::Tests) | Call::Read(_, How::Waits | How::Tests) => CallForm::NonBlocking,
+        _ => CallForm::Blocking,
+    };
+    binding::call_as(file, call.name(), form);
+    let write =
+        |other: &Other, all: &[Access]| other.write(&all[own.rank].pieces(), |offset| value(number, own.rank, offset));
     match call {
-        Call::Write(pieces, how) => {
-            let extents = extents(&pieces[own.rank]);
-            let (bytes, layout) = to_write(number, own.rank, &pieces[own.rank]);
+        Call::Write(all, _) if other.is_atomic => {
+            let written = write(other, all);
+            complete(file, async |file| binding::wait_for_all(file).await).and(written).map(|()| Vec::new())
+        }
+        Call::Read(all, _) if other.is_atomic => {
+            let pieces = all[own.rank].pieces();
+            let mut bytes = vec![BEFORE; pieces.iter().map(|piece| piece.1 as usize).sum()];
+            let read = other.read(&pieces, &mut bytes);
+            complete(file, async |file| binding::wait_for_all(file).await).and(read).map(|()| bytes)
+        }
+        Call::ByOther(all) => {
+            let written = |_| write(other, all);
+            complete(file, async |file| binding::run_between(file, CallKind::Ordered, written).await)
+                .map(|()| Vec::new())
+        }
+        Call::Atomic(is_atomic) => {
+            complete(file, async |file| binding::run_between(file, CallKind::SetAtomicity, |_| Ok(())).await)?;
+            other.is_atomic = *is_atomic;
+            Ok(Vec::new())
+        }
+        Call::Write(all, how) => {
+            let extents = all[own.rank].extents();
+            let (bytes, layout) = to_write(number, own.rank, &all[own.rank].pieces());
             match how {
                 How::Blocks => file.write_all(&extents, &layout, &bytes),
-                How::Waits => {
+                How::Waits | How::Splits => {
                     let operation = file.start_write_all(&extents, &layout, &bytes);
                     own.compute();
                     operation.wait()
@@ -209,13 +299,13 @@ fn made(file: &mut File, number: usize, call: &Call, own: &RankInWorld) -> Resul
             }
             .map(|_| Vec::new())
         }
-        Call::Read(pieces, how) => {
-            let extents = extents(&pieces[own.rank]);
-            let (layout, len) = layout(number, &pieces[own.rank]);
+        Call::Read(all, how) => {
+            let extents = all[own.rank].extents();
+            let (layout, len) = layout(number, &all[own.rank].pieces());
             let mut bytes = vec![BEFORE; len as usize];
             match how {
                 How::Blocks => file.read_all(&extents, &layout, &mut bytes),
-                How::Waits => {
+                How::Waits | How::Splits => {
                     let operation = file.start_read_all(&extents, &layout, &mut bytes);
                     own.compute();
                     operation.wait()
@@ -235,11 +325,14 @@ fn made(file: &mut File, number: usize, call: &Call, own: &RankInWorld) -> Resul
             let mut bytes = vec![BEFORE; *len as usize];
             file.read_at(*offset, &mut bytes).map(|_| bytes)
         }
-        Call::WriteAt(..) | Call::ReadAt(..) => Ok(Vec::new()),
-        Call::Sync => file.sync().map(|()| Vec::new()),
+        Call::Flush(rank) if *rank == own.rank => binding::write_left_bytes(file).map(|()| Vec::new()),
+        Call::WriteAt(..) | Call::ReadAt(..) | Call::Flush(_) => Ok(Vec::new()),
+        // As a program does, and as bindings do.
+        Call::Sync if number.is_multiple_of(2) => file.sync().map(|()| Vec::new()),
+        Call::Sync => complete(file, async |file| binding::sync_with(file, |_| Ok(())).await).map(|()| Vec::new()),
         Call::SetLen(len) => file.set_len(*len).map(|()| Vec::new()),
         Call::Agree => file.agree(Ok(Vec::new())),
-        Call::Apart(rank, calls) => made(file, number, &calls[usize::from(*rank == own.rank)], own),
+        Call::Apart(rank, calls) => made(file, number, &calls[usize::from(*rank == own.rank)], own, other),
         Call::Reopen | Call::ReopenToRead | Call::Drop(_) => unreachable!("made by the caller"),
     }
 }
@@ -287,7 +380,7 @@ fn compare(
         return Some(format!("{failed} calls on the file have failed, and no call has told of it"));
     }
     let mut model = Model::default();
-    let mut is_read_only = false;
+    let (mut is_read_only, mut is_atomic) = (false, false);
     // Independent writes that no agreement has followed.
     let mut alone: Vec<(u64, u64)> = Vec::new();
     let ended_early = |number: usize| ranks.iter().all(|seen| seen.len() <= number);
@@ -326,17 +419,24 @@ fn compare(
         if call.orders() {
             alone.clear();
         }
+        is_atomic &= !matches!(call, Call::Reopen | Call::ReopenToRead | Call::Drop(_));
         match call {
+            // Another library's error is that of ranks with bytes.
+            Call::ByOther(_) if is_read_only => {}
+            Call::Write(..) if is_read_only && is_atomic => {}
             Call::WriteAt(..) | Call::SetLen(_) | Call::Write(..) if is_read_only => {
                 if ranks.iter().any(|seen| seen[at].error.is_none()) && !matches!(call, Call::WriteAt(..)) {
                     return Some(format!("{what}: no error, although the file is open for reading only"));
                 }
             }
             Call::Apart(_, calls) => {
-                if let Some(wrong) = alike(at, &what) {
+                // In atomic mode these calls are the same for the engine.
+                let is_same = is_atomic
+                    && calls.iter().all(|call| matches!(call, Call::Write(..) | Call::Read(..) | Call::Agree));
+                if let Some(wrong) = alike(at, &what).filter(|_| !is_same) {
                     return Some(wrong);
                 }
-                if error.is_none() {
+                if error.is_none() && !is_same {
                     return Some(format!("{what}: no error, although the ranks are in different calls"));
                 }
                 let pieces: Vec<_> = calls.iter().flat_map(Call::written).collect();
@@ -363,16 +463,28 @@ fn compare(
                     return Some(format!("{what}: {wrong}"));
                 }
             }
+            Call::Flush(rank) => {
+                if ranks[*rank][at].error.is_some() {
+                    model.fail([], is_behind);
+                }
+            }
             _ => {
-                if let Some(wrong) = alike(at, &what) {
+                let is_of_other = is_atomic && matches!(call, Call::Write(..) | Call::Read(..));
+                if let Some(wrong) = alike(at, &what).filter(|_| !is_of_other) {
                     return Some(wrong);
                 }
+                let error = ranks.iter().find_map(|seen| seen[at].error.as_ref());
                 match call {
-                    Call::Write(pieces, _) if error.is_none() => {
+                    Call::Write(all, _) | Call::ByOther(all) if error.is_none() => {
+                        if matches!(call, Call::ByOther(_)) {
+                            model.agree();
+                        }
+                        let pieces: Vec<Vec<_>> = all.iter().map(Access::pieces).collect();
                         for (rank, own) in pieces.iter().enumerate() {
                             own.iter().for_each(|piece| model.write(*piece, |at| value(number, rank, at)));
                         }
-                        if !program.hints.iter().any(|hint| hint == "trib_overlap=rank_order") {
+                        let is_ordered = program.hints.iter().any(|hint| hint == "trib_overlap=rank_order");
+                        if !is_ordered || is_atomic || matches!(call, Call::ByOther(_)) {
                             for (rank, own) in pieces.iter().enumerate() {
                                 let later = || pieces[rank + 1..].iter().flatten();
                                 own.iter().for_each(|piece| model.forget_where_both(*piece, later()));
@@ -380,18 +492,22 @@ fn compare(
                         }
                         alone.iter().for_each(|piece| model.forget_where_both(*piece, pieces.iter().flatten()));
                     }
-                    Call::Write(pieces, _) => model.fail(pieces.iter().flatten().copied(), is_behind),
-                    Call::Read(pieces, _) if error.is_none() && !is_told_later(number) => {
-                        for (rank, own) in pieces.iter().enumerate() {
+                    Call::Write(..) | Call::ByOther(_) => model.fail(call.written(), is_behind),
+                    Call::Read(all, _) if error.is_none() && !is_told_later(number) => {
+                        for (rank, own) in all.iter().enumerate() {
                             let mut bytes = &ranks[rank][at].bytes[..];
-                            for (offset, len) in own {
-                                let (piece, rest) = bytes.split_at(*len as usize);
+                            for (offset, len) in own.pieces() {
+                                let (piece, rest) = bytes.split_at(len as usize);
                                 bytes = rest;
-                                if let Some(wrong) = model.wrong(Some(rank), *offset, piece, BEFORE) {
+                                if let Some(wrong) = model.wrong(Some(rank), offset, piece, BEFORE) {
                                     return Some(format!("{what}, rank {rank}: {wrong}"));
                                 }
                             }
                         }
+                    }
+                    Call::Atomic(now) if error.is_none() => {
+                        model.agree();
+                        is_atomic = *now;
                     }
                     Call::Sync | Call::Reopen | Call::ReopenToRead if error.is_none() => {
                         model.sync();
@@ -401,8 +517,8 @@ fn compare(
                             _ => is_read_only,
                         };
                     }
-                    Call::Drop(pieces) => {
-                        let pieces = if is_read_only { Vec::new() } else { pieces.concat() };
+                    Call::Drop(_) => {
+                        let pieces = if is_read_only { Vec::new() } else { call.written() };
                         is_read_only = false;
                         model.fail(pieces, is_behind);
                     }

@@ -148,7 +148,7 @@ pub fn run_on<T: Send + 'static>(
             results.lock().unwrap_or_else(std::sync::PoisonError::into_inner)[rank] = Some(result);
         });
     }
-    let ended = tasks.clone().run(place.killed_after);
+    let ended = tasks.clone().run(place.killed_after, tributary::engine::waits);
     let (turns, digest, took) = tasks.counted();
     let stopped = network.stopped();
     let (refused, unreceived) = (tasks.refused(), network.forget());

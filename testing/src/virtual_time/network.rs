@@ -1,6 +1,6 @@
 //! Messages in virtual time: they arrive when [`Links`] say, in an order that is kept between two ranks only.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -57,8 +57,8 @@ pub struct Network {
 
 #[derive(Default)]
 struct State {
-    /// Mailbox of each (context, rank).
-    mailboxes: HashMap<(usize, Rank), Arc<Mailbox>>,
+    /// Mailbox of each (context, rank): in an order, in which all of them are woken.
+    mailboxes: BTreeMap<(usize, Rank), Arc<Mailbox>>,
     /// Time at which the last message of each (context, sender, receiver) arrives.
     last: HashMap<(usize, Rank, Rank), u64>,
     /// Number of contexts that each rank has entered by [`Network::join`].

@@ -189,13 +189,14 @@ impl State {
 
     /// Returns what each task waits for.
     fn who_waits(&self) -> Vec<String> {
-        let line = |task: &Task| {
-            let wait =
-                task.waits_for.map_or_else(|| "looks again and again".to_string(), |key| format!("waits for {key:#x}"));
-            format!("{} {wait}", task.name)
+        let line = |(id, task): (usize, &Task)| match task.waits_for {
+            None => format!("{} looks again and again", task.name),
+            Some(key) if key == parked(id as TaskId) => format!("{} waits to be woken", task.name),
+            Some(key) => format!("{} waits for {key:#x}", task.name),
         };
+        let tasks = self.tasks.iter().enumerate().filter_map(|(id, task)| Some((id, task.as_ref()?)));
         let time = format!("at {} ns, the last event was at {} ns", self.now, self.eventful);
-        self.tasks.iter().flatten().map(line).chain([time]).collect()
+        tasks.map(line).chain([time]).collect()
     }
 }
 
@@ -342,9 +343,15 @@ impl Tasks {
         state.panic.get_or_insert_with(|| format!("{name}: {}", text.unwrap_or_default()));
     }
 
-    /// Runs the tasks until all ranks have ended, or nobody can go on; or for `most` turns.
-    pub fn run(self: Arc<Self>, most: Option<u64>) -> Ended {
-        let ended = enter(self.clone(), || self.run_tasks(most.unwrap_or(u64::MAX)));
+    /// Runs the tasks until all ranks have ended, or nobody can go on; or for `most` turns. `waits` is called in the process of each
+    /// rank if nobody can go on, and returns what that rank waits for.
+    pub fn run(self: Arc<Self>, most: Option<u64>, waits: impl Fn() -> Vec<String>) -> Ended {
+        let ended = enter(self.clone(), || match self.run_tasks(most.unwrap_or(u64::MAX)) {
+            Ended::Stuck(tasks) => {
+                Ended::Stuck(self.ranks().flat_map(|rank| self.as_task(rank, &waits)).chain(tasks).collect())
+            }
+            ended => ended,
+        });
         self.is_over.set(true);
         // Threads that wait for work end at their wait.
         let rest = 0..self.state.borrow().tasks.len() as TaskId;
@@ -365,6 +372,22 @@ impl Tasks {
         });
         self.running.set(None);
         ended
+    }
+
+    /// Returns the tasks of ranks that have not ended.
+    fn ranks(&self) -> std::vec::IntoIter<TaskId> {
+        let state = self.state.borrow();
+        let ids = (0..state.tasks.len()).filter(|&id| state.tasks[id].as_ref().is_some_and(|task| task.is_rank));
+        Vec::from_iter(ids.map(|id| id as TaskId)).into_iter()
+    }
+
+    /// Calls `work`, which waits for nothing, as a task would.
+    fn as_task<T>(&self, id: TaskId, work: impl FnOnce() -> T) -> T {
+        let yielder = self.state.borrow_mut().task(id).map_or(std::ptr::null(), |task| task.yielder);
+        self.running.set(Some((id, yielder)));
+        let result = work();
+        self.running.set(None);
+        result
     }
 
     /// Ends a task: its waits panic from now on.
