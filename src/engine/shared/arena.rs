@@ -10,9 +10,11 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
+use super::ring::Ring;
 use crate::access::Extent;
 use crate::engine::policy::windows::{CallWindows, LARGEST_RING, PLACES};
 use crate::fabric::shared::{Line, MOST_RANKS, Shared, SharedMemory, Signal, shareable};
+use crate::world::waits;
 
 shareable! {
     /// All control words.
@@ -162,12 +164,6 @@ impl Arena {
         &self.control().windows[(number % windows.ring) as usize]
     }
 
-    /// Returns the number of the first window that not all ranks have passed.
-    pub fn passed(&self) -> u64 {
-        let ranks = &self.control().ranks[..self.shared.ranks().len()];
-        ranks.iter().map(|rank| rank.position.load(Ordering::SeqCst)).min().unwrap_or(0)
-    }
-
     /// Reserves memory for a ring and its bits, and resets the state for a call. The last rank to arrive at the
     /// agreement calls it.
     ///
@@ -250,5 +246,50 @@ impl Arena {
     /// Returns the map of the bytes of the ring that ranks have copied, by their positions in the ring.
     pub fn present(&self, windows: &CallWindows) -> &[AtomicU64] {
         self.memory().list(self.shared.area() + CONTROL, windows.bytes().div_ceil(64) as usize)
+    }
+}
+
+impl Ring for Arena {
+    type U32 = AtomicU32;
+    type U64 = AtomicU64;
+
+    fn ranks(&self) -> usize {
+        self.shared.ranks().len()
+    }
+
+    fn place(&self) -> usize {
+        self.shared.place()
+    }
+
+    fn position(&self, place: usize) -> &AtomicU64 {
+        &self.rank(place).position
+    }
+
+    fn writing(&self, place: usize) -> &AtomicU64 {
+        &self.rank(place).writing
+    }
+
+    fn taken(&self) -> &AtomicU64 {
+        &self.call().taken
+    }
+
+    fn unwritten(&self) -> &AtomicU64 {
+        &self.call().unwritten
+    }
+
+    fn lock(&self) -> &AtomicU32 {
+        &self.call().lock
+    }
+
+    fn writers(&self) -> &AtomicU32 {
+        &self.parts().writers
+    }
+
+    fn advance(&self) {
+        self.signal(PROGRESS).advance();
+    }
+
+    fn yield_core(&self) {
+        waits::yield_core();
     }
 }

@@ -17,6 +17,7 @@
 //! | module | holds |
 //! |---|---|
 //! | [`arena`] | the ring of windows, its bits and their memory; the control words of ranks, windows and the call |
+//! | [`ring`] | who may use a window, and when: positions of ranks, windows taken, written and given back |
 //! | [`window_writer`] | copies a rank's bytes into the windows, and writes complete windows to the file |
 //! | [`ordered`] | copies the bytes of ranks into the windows one rank after the other, if ranks overlap |
 //! | [`window_reader`] | reads windows from the file, and copies a rank's bytes out of them |
@@ -25,6 +26,7 @@
 
 pub(in crate::engine) mod arena;
 pub(in crate::engine) mod ordered;
+pub(in crate::engine) mod ring;
 pub(in crate::engine) mod window_reader;
 pub(in crate::engine) mod window_writer;
 

@@ -7,6 +7,7 @@
 use std::sync::atomic::Ordering;
 
 use super::arena::TURN;
+use super::ring;
 use super::window_writer::{DONE, DataKnown, WindowWriter, place_in_window};
 use crate::access::{Source, Walk};
 use crate::error::Result;
@@ -39,14 +40,14 @@ pub async fn place(
         }
         let from = arena.parts().part.load(Ordering::SeqCst);
         if from == DONE {
-            arena.own().position.store(DONE, Ordering::SeqCst);
+            ring::pass(arena, DONE);
             arena.signal(TURN).advance();
             return Ok(());
         }
         place_part(writer, &mut walk, source, from + windows.ring);
         let next = walk.position().map_or(DONE, |at| windows.number_at(at));
         arena.parts().upcoming.fetch_min(next, Ordering::SeqCst);
-        arena.own().position.store(from + windows.ring, Ordering::SeqCst);
+        ring::pass(arena, from + windows.ring);
         if place + 1 == ranks {
             // No rank has data between the part before and this one.
             arena.call().taken.store(from, Ordering::SeqCst);

@@ -10,6 +10,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use super::arena::{Arena, PROGRESS};
+use super::ring;
 use super::window_writer::DONE;
 use crate::access::memory::copy;
 use crate::access::{Sink, Walk};
@@ -71,7 +72,7 @@ impl WindowReader<'_> {
                 taken += piece.len;
             });
         }
-        arena.own().position.store(DONE, Ordering::SeqCst);
+        ring::pass(arena, DONE);
         arena.signal(PROGRESS).advance();
         Ok(taken)
     }
@@ -80,7 +81,7 @@ impl WindowReader<'_> {
     fn pass(&self, number: u64) {
         let position = &self.arena.own().position;
         if position.load(Ordering::Relaxed) < number {
-            position.store(number, Ordering::SeqCst);
+            ring::pass(self.arena, number);
             self.arena.signal(PROGRESS).advance();
         }
     }
@@ -92,7 +93,7 @@ impl WindowReader<'_> {
             if arena.window(&windows, number).placed.load(Ordering::Acquire) == reading(number) + 1 {
                 return Ok(());
             }
-            let free = arena.passed().saturating_add(windows.ring).min(windows.count());
+            let free = ring::passed(arena).saturating_add(windows.ring).min(windows.count());
             let free = if self.reads_ahead { free } else { free.min(number + 1) };
             let Some(mine) = (number..free).find(|&number| self.claim(number)) else {
                 endpoint.wait_for(arena.team(), PROGRESS, seen).await?;

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::arena::{Arena, PROGRESS};
+use super::ring;
 use crate::access::memory::{copy, copy_atomically};
 use crate::access::{Extent, Source, Walk};
 use crate::engine::facts::overlap::Tiling;
@@ -21,7 +22,6 @@ use crate::engine::storage::{self, Storage, StorageFailure, guarded, without_siz
 use crate::error::{Error, FileOperation, Result};
 use crate::fabric::Endpoint;
 use crate::topology::Rank;
-use crate::world::waits;
 
 /// Number of a window behind all windows: the position of a rank that has finished.
 pub const DONE: u64 = u64::MAX;
@@ -74,52 +74,17 @@ pub struct WindowWriter<'a> {
 }
 
 impl WindowWriter<'_> {
-    /// Writes all complete windows, unless enough other ranks are writing. Every rank that completes a window calls this,
-    /// or is about to; a rank that has written looks for further windows. So no window stays unwritten.
+    /// Writes all complete windows, unless enough other ranks are writing ([`ring::write_complete`]).
     pub fn try_write(&self) {
-        let arena = self.arena;
-        while arena.call().taken.load(Ordering::SeqCst) < arena.passed().min(self.windows.count()) {
-            let most = if self.is_slow() { MOST_WRITERS } else { 1 };
-            if arena.parts().writers.load(Ordering::SeqCst) >= most {
-                return;
-            }
-            if arena.call().lock.swap(1, Ordering::SeqCst) != 0 {
-                // The rank that has the lock looks for further windows, at the latest after its write.
-                if most == 1 {
-                    return;
-                }
-                waits::yield_core();
-                continue;
-            }
-            let taken = self.take();
-            arena.call().lock.store(0, Ordering::SeqCst);
-            if let Some(taken) = taken {
-                self.write(&taken);
-                self.give_back();
-            }
-        }
+        let most = || if self.is_slow() { MOST_WRITERS } else { 1 };
+        let Self { arena, windows, .. } = *self;
+        let take = |from, to| self.take_some(from, to);
+        ring::write_complete(arena, (windows.count(), windows.ring), most, take, |taken| self.write(&taken));
     }
 
     /// Returns true if the file is so slow that several ranks write at a time.
     pub fn is_slow(&self) -> bool {
         self.arena.parts().is_slow.load(Ordering::SeqCst) != 0
-    }
-
-    /// Takes complete windows to write; `None` if there are none any more. This rank has the lock.
-    fn take(&self) -> Option<Taken> {
-        let Self { arena, windows, .. } = *self;
-        let from = arena.call().taken.load(Ordering::SeqCst);
-        let passed = arena.passed().min(windows.count());
-        if from >= passed {
-            return None;
-        }
-        // Windows behind the ring have no data yet.
-        let to = passed.min(arena.call().unwritten.load(Ordering::SeqCst) + windows.ring);
-        let (next, taken) = self.take_some(from, to);
-        arena.call().taken.store(if next >= to { passed } else { next }, Ordering::SeqCst);
-        arena.own().writing.store(from, Ordering::SeqCst);
-        arena.parts().writers.fetch_add(1, Ordering::SeqCst);
-        Some(taken)
     }
 
     /// Takes some of the windows `from..to`: full windows that are adjacent in memory, which are one write, and one window
@@ -168,23 +133,6 @@ impl WindowWriter<'_> {
             arena.parts().is_slow.store(is_slow.into(), Ordering::SeqCst);
         }
         arena.call().busy.fetch_add(took.as_micros() as u64 / u64::from(writers), Ordering::Relaxed);
-    }
-
-    /// Gives back the windows that this rank has written: others may use their memory.
-    fn give_back(&self) {
-        let arena = self.arena;
-        while arena.call().lock.swap(1, Ordering::SeqCst) != 0 {
-            waits::yield_core();
-        }
-        arena.own().writing.store(u64::MAX, Ordering::SeqCst);
-        let mut unwritten = arena.call().taken.load(Ordering::SeqCst);
-        if arena.parts().writers.fetch_sub(1, Ordering::SeqCst) > 1 {
-            let others = (0..arena.team().ranks().len()).map(|place| arena.rank(place).writing.load(Ordering::SeqCst));
-            unwritten = others.fold(unwritten, u64::min);
-        }
-        arena.call().unwritten.store(unwritten, Ordering::SeqCst);
-        arena.call().lock.store(0, Ordering::SeqCst);
-        arena.signal(PROGRESS).advance();
     }
 
     /// Returns true if every byte of a window that ranks have data for has been copied.
@@ -299,7 +247,7 @@ pub async fn place(
     while let Some(at) = walk.position() {
         let number = windows.number_at(at);
         // This rank has passed all windows before its next window with data.
-        arena.own().position.store(number, Ordering::SeqCst);
+        ring::pass(arena, number);
         if writer.is_slow() {
             // First fill what there is room for: other ranks can write it meanwhile.
             arena.signal(PROGRESS).advance();
@@ -311,7 +259,7 @@ pub async fn place(
             arena.call().is_repeated.store(1, Ordering::SeqCst);
         }
     }
-    arena.own().position.store(DONE, Ordering::SeqCst);
+    ring::pass(arena, DONE);
     writer.try_write();
     if writer.is_slow() {
         arena.signal(PROGRESS).advance();
@@ -407,11 +355,12 @@ fn copy_pieces(
 async fn wait_for_place(endpoint: &mut Endpoint, writer: &WindowWriter<'_>, number: u64) -> Result<()> {
     loop {
         let seen = writer.arena.signal(PROGRESS).get();
-        if number < writer.arena.call().unwritten.load(Ordering::SeqCst) + writer.windows.ring {
+        let is_free = || ring::is_free(writer.arena, number, writer.windows.ring);
+        if is_free() {
             return Ok(());
         }
         writer.try_write();
-        if number >= writer.arena.call().unwritten.load(Ordering::SeqCst) + writer.windows.ring {
+        if !is_free() {
             endpoint.wait_for(writer.arena.team(), PROGRESS, seen).await?;
         }
     }

@@ -13,7 +13,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
 use super::board::NAME;
-use super::memory::{LINE, Line, SharedMemory, Signal, SignalState, shareable};
+use super::memory::{LINE, Line, SharedMemory, shareable};
+use super::signal::{Signal, SignalState};
 use crate::error::{Error, Result};
 use crate::fabric::Endpoint;
 use crate::topology::Rank;

@@ -7,7 +7,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::memory::{LINE, Line, SharedMemory, Signal, SignalState, Watch, shareable};
+use super::memory::{LINE, Line, SharedMemory, shareable};
+use super::signal::{Signal, SignalState, Watch};
 use crate::error::{Error, Result};
 use crate::fabric::{Buffers, Endpoint};
 use crate::schedule::{Buffer, Builder, ReduceOp, SendMode, Span};
