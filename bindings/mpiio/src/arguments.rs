@@ -6,9 +6,8 @@ use tributary::Error;
 use tributary::access::{Memory, OwnedAccess};
 use tributary::engine::CallForm;
 use tributary::error::About;
-use tributary_abi::handles;
 
-use crate::abi::types::size;
+use crate::abi::types::bytes_of;
 use crate::abi::word::{Word, from_word};
 use crate::abi::{MPI_Datatype, MPI_Offset};
 use crate::backend::left_to_mpi;
@@ -59,12 +58,7 @@ impl CallArguments {
 
     /// Returns the number of bytes that the program asks to move; 0 if the arguments are not allowed.
     pub fn asked(&self) -> u64 {
-        if self.datatype == handles().datatype_null {
-            return 0;
-        }
-        // SAFETY: MPI is initialised, as a file is open, and checks the datatype.
-        let size = unsafe { size(self.datatype) };
-        u64::try_from(self.count).ok().and_then(|count| size.checked_mul(count)).unwrap_or_default()
+        bytes_of(self.count, self.datatype)
     }
 
     /// Returns true if the memory is certainly one piece.

@@ -2,6 +2,7 @@
 //! reasons.
 
 use std::collections::{BTreeMap, HashMap};
+use std::time::Duration;
 
 use serde::Serialize;
 use tributary::CallReport;
@@ -48,6 +49,73 @@ pub struct LeftToMpi {
     pub why: String,
     /// Number of calls. A collective call counts once; calls of other functions are added up over all ranks.
     pub calls: u64,
+    /// What calls that are not collective moved, over all ranks.
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    pub moved: Option<Moved>,
+}
+
+/// What calls of one function moved.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Moved {
+    /// Number of bytes that the program asked for.
+    pub bytes: u64,
+    /// Seconds of the calls of all ranks, added up.
+    pub seconds: f64,
+    /// Number of bytes of the smallest call, of the median and of the largest: the powers of two up to them, or the number
+    /// itself if it is the same in all calls.
+    pub sizes: [u64; 3],
+}
+
+/// Number of classes of sizes of calls: class k is for 2^k bytes and more, class 0 also for 0 bytes; the last one has no end.
+const CLASSES: usize = 32;
+
+/// What the calls of one function took: number, bytes, microseconds, and the number of calls of each class of sizes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Taken {
+    calls: u64,
+    bytes: u64,
+    microseconds: u64,
+    classes: [u64; CLASSES],
+}
+
+/// Number of integers of a [`Taken`].
+const TAKEN: usize = 3 + CLASSES;
+
+impl Taken {
+    fn add(&mut self, bytes: u64, took: Duration) {
+        self.calls += 1;
+        self.bytes += bytes;
+        self.microseconds += took.as_micros() as u64;
+        self.classes[(bytes.max(1).ilog2() as usize).min(CLASSES - 1)] += 1;
+    }
+
+    fn to_numbers(self) -> [u64; TAKEN] {
+        let mut numbers = [self.calls; TAKEN];
+        [numbers[1], numbers[2]] = [self.bytes, self.microseconds];
+        numbers[3..].copy_from_slice(&self.classes);
+        numbers
+    }
+
+    fn from_numbers([calls, bytes, microseconds, classes @ ..]: [u64; TAKEN]) -> Self {
+        Self { calls, bytes, microseconds, classes }
+    }
+
+    fn moved(&self) -> Moved {
+        let class_of = |call: u64| {
+            let mut before = 0;
+            let class = self.classes.iter().position(|calls| {
+                before += calls;
+                before > call
+            });
+            1 << class.unwrap_or_default()
+        };
+        let [least, largest] = [0, self.calls.saturating_sub(1)].map(class_of);
+        let sizes = match self.bytes.checked_div(self.calls) {
+            Some(each) if least == largest && each * self.calls == self.bytes => [each; 3],
+            _ => [least, class_of(self.calls / 2), largest],
+        };
+        Moved { bytes: self.bytes, seconds: self.microseconds as f64 / 1e6, sizes }
+    }
 }
 
 /// Functions that are not collective, by their names without `_c`, and the reason why MPI runs them.
@@ -76,6 +144,8 @@ pub struct CallCounts {
     /// Calls that the engine ran, by function.
     pub ran: BTreeMap<&'static str, Ran>,
     left_to_mpi: BTreeMap<(&'static str, String), u64>,
+    /// What calls of each function took, those that the engine ran among them; only if a report is wanted.
+    taken: BTreeMap<&'static str, Taken>,
     paths: HashMap<(Path, Reason, Option<AutoChoice>), u64>,
     /// Times, extents, messages and bytes of all calls that the engine ran, added up.
     sum: CallReport,
@@ -106,30 +176,60 @@ impl CallCounts {
         *self.left_to_mpi.entry((call, why.to_string())).or_default() += 1;
     }
 
-    /// Returns how often this rank called each function of [`INDEPENDENT`], in the order of that table. Calls with a
-    /// large count are included.
-    pub fn independent(&self) -> [u64; INDEPENDENT.len()] {
-        INDEPENDENT.map(|(name, reason)| {
+    /// Counts what a call of the function `call` took, whoever ran it.
+    pub fn took(&mut self, call: &'static str, bytes: u64, took: Duration) {
+        self.taken.entry(call).or_default().add(bytes, took);
+    }
+
+    /// Returns how often this rank called each function of [`INDEPENDENT`], and what these calls took, in the order of that
+    /// table. Calls with a large count are included.
+    pub fn independent(&self) -> Vec<u64> {
+        let of_function = |(name, reason): (&str, &str)| {
             let is_it = |call: &str| call.strip_suffix("_c").unwrap_or(call) == name;
-            self.left_to_mpi
-                .iter()
-                .filter(|((call, why), _)| is_it(call) && why == reason)
-                .map(|(_, calls)| calls)
-                .sum()
-        })
+            let left = self.left_to_mpi.iter().filter(|((call, why), _)| is_it(call) && why == reason);
+            let mut numbers = [0; TAKEN + 1];
+            numbers[0] = left.map(|(_, calls)| calls).sum();
+            for (_, taken) in self.taken.iter().filter(|(call, _)| is_it(call)) {
+                numbers[1..].iter_mut().zip(taken.to_numbers()).for_each(|(sum, more)| *sum += more);
+            }
+            numbers
+        };
+        INDEPENDENT.into_iter().flat_map(of_function).collect()
     }
 
     /// Replaces this rank's counts of the functions of [`INDEPENDENT`] by the sums of all ranks.
-    pub fn set_independent(&mut self, sums: [u64; INDEPENDENT.len()]) {
+    pub fn set_independent(&mut self, sums: &[u64]) {
         let is_one = |call: &str| INDEPENDENT.iter().any(|(name, _)| call.strip_suffix("_c").unwrap_or(call) == *name);
         self.left_to_mpi.retain(|(call, _), _| !is_one(call));
-        let all = INDEPENDENT.into_iter().zip(sums).filter(|(_, calls)| *calls > 0);
-        self.left_to_mpi.extend(all.map(|((call, why), calls)| ((call, why.to_string()), calls)));
+        self.taken.retain(|call, _| !is_one(call));
+        for ((call, why), sums) in INDEPENDENT.into_iter().zip(sums.chunks_exact(TAKEN + 1)) {
+            if let [calls, taken @ ..] = sums
+                && *calls > 0
+                && let Ok(taken) = taken.try_into().map(Taken::from_numbers)
+            {
+                self.left_to_mpi.insert((call, why.to_string()), *calls);
+                self.taken.insert(call, taken);
+            }
+        }
     }
 
     /// Returns the calls that the MPI library ran, by function and reason.
     pub fn all_left_to_mpi(&self) -> Vec<LeftToMpi> {
-        self.left_to_mpi.iter().map(|((call, why), &calls)| LeftToMpi { call, why: why.clone(), calls }).collect()
+        let left = |((call, why), &calls): (&(&'static str, String), &u64)| {
+            let is_alone = INDEPENDENT.iter().any(|(name, _)| name == call);
+            let moved = self.taken.get(call).filter(|_| is_alone).map(Taken::moved);
+            LeftToMpi { call, why: why.clone(), calls, moved }
+        };
+        self.left_to_mpi.iter().map(left).collect()
+    }
+
+    /// Returns the seconds of this rank in each function that neither reads nor writes, the longest first.
+    pub fn other_calls(&self) -> Vec<(&'static str, f64)> {
+        let moves = |call: &str| call.contains("read") || call.contains("write");
+        let others = self.taken.iter().filter(|(call, _)| !moves(call));
+        let mut others: Vec<_> = others.map(|(call, taken)| (*call, taken.microseconds as f64 / 1e6)).collect();
+        others.sort_by(|one, other| other.1.total_cmp(&one.1));
+        others
     }
 
     /// Returns the number of calls for each path and reason. `word` names a path.
@@ -165,5 +265,30 @@ impl CallCounts {
             in_memory,
             between_hosts,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn calls_of_ranks_by_themselves_add_up() {
+        let mut ranks = [CallCounts::default(), CallCounts::default()];
+        for (rank, sizes) in [&[4, 4, 100][..], &[5000]].into_iter().enumerate() {
+            for &bytes in sizes {
+                ranks[rank].left_to_mpi("write_at", ALONE);
+                ranks[rank].took("write_at", bytes, Duration::from_millis(2));
+            }
+            ranks[rank].took("set_view", 0, Duration::from_millis(3));
+        }
+        let [mut first, second] = ranks;
+        let sums: Vec<u64> = first.independent().iter().zip(second.independent()).map(|(one, two)| one + two).collect();
+        first.set_independent(&sums);
+        let [left] = &first.all_left_to_mpi()[..] else { panic!("one function") };
+        assert_eq!((left.call, left.calls), ("write_at", 4));
+        assert_eq!(left.moved, Some(Moved { bytes: 5108, seconds: 0.008, sizes: [4, 64, 4096] }));
+        assert_eq!(first.other_calls(), [("set_view", 0.003)]);
+        assert_eq!(second.all_left_to_mpi()[0].moved.map(|moved| moved.sizes), Some([5000; 3]));
     }
 }

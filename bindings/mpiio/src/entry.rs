@@ -9,6 +9,7 @@
 use std::cell::Cell;
 use std::ffi::c_int;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::{Duration, Instant};
 
 use tributary::Error;
 use tributary::engine::binding::alone;
@@ -129,8 +130,26 @@ pub fn enter(function: &'static InterposedFunction, arguments: &[Word], handler:
     if !is_on() || INSIDE.get() {
         return function.call(arguments);
     }
+    let begin = report::is_wanted().then(Instant::now);
     let answer = caught(function, || handler(function, arguments));
-    carry_out(function, arguments, answer)
+    let returned = carry_out(function, arguments, answer);
+    begin.into_iter().for_each(|begin| note_time(function, arguments, returned, begin.elapsed()));
+    returned
+}
+
+/// Counts the time of a call of `function` with the file that it is on.
+fn note_time(function: &InterposedFunction, arguments: &[Word], returned: Word, took: Duration) {
+    let file = match (function.full_name(), arguments) {
+        // SAFETY: a successful MPI_File_open has written its handle, which is a pointer in every MPI library.
+        ("MPI_File_open", [.., handle]) if returned as c_int == SUCCESS => unsafe { *(*handle as *const Word) },
+        ("MPI_File_open", _) | (_, []) => return,
+        (_, [file, ..]) => *file,
+    };
+    if let Some(shared) = files::find(file) {
+        // Whether a datatype may be asked for its size is not known if MPI has refused the call.
+        let bytes = if returned as c_int == SUCCESS { function.bytes(arguments) } else { 0 };
+        shared.counts().took(function.name(), bytes, took);
+    }
 }
 
 /// Handles a call of a function that this library exports. If Open MPI calls this library as a component, the call is

@@ -14,7 +14,9 @@ use tributary::Direction;
 use tributary::engine::CallForm;
 use tributary_abi::{FunctionName, constants, function};
 
-use crate::abi::word::{Word, to_word};
+use crate::abi::MPI_Datatype;
+use crate::abi::types::bytes_of;
+use crate::abi::word::{Word, from_word, to_word};
 use crate::component;
 use crate::door;
 
@@ -125,6 +127,18 @@ impl InterposedFunction {
     /// Returns the function's name in the standard, such as `MPI_File_write_at_all`.
     pub fn full_name(&self) -> &'static str {
         self.full_name
+    }
+
+    /// Returns the number of bytes that these arguments ask to move; 0 if the function moves none, or the arguments are not allowed.
+    pub fn bytes(&self, arguments: &[Word]) -> u64 {
+        let Some([count, datatype]) = self.count.and_then(|at| arguments.get(at..at + 2)) else { return 0 };
+        // SAFETY: an MPI_Count, or an int in the lower half of the word; the datatype that the program has passed.
+        let (count, datatype) = unsafe {
+            let count =
+                if self.full_name.ends_with("_c") { from_word(*count) } else { i64::from(from_word::<c_int>(*count)) };
+            (count, MPI_Datatype::from_word(*datatype))
+        };
+        bytes_of(count, datatype)
     }
 
     /// Returns the address of the function behind ours; None if there is none. Must not be called for functions with

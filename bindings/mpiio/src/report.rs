@@ -12,7 +12,7 @@ use tributary::hints::Unused;
 use tributary_bindings::hints::not_of_the_file;
 
 use crate::backend::Runner;
-use crate::counts::{CallCounts, ExchangeTotals, LeftToMpi, Ran};
+use crate::counts::{CallCounts, ExchangeTotals, LeftToMpi, Moved, Ran};
 use crate::deletions::DeletionsInVain;
 use crate::door;
 use crate::failures::FailedCalls;
@@ -43,6 +43,8 @@ pub struct Report {
     pub not_taken: Option<String>,
     pub accelerated: BTreeMap<&'static str, Ran>,
     pub passed_through: Vec<LeftToMpi>,
+    /// Seconds of the first rank in functions that neither read nor write, by function.
+    pub other_calls: BTreeMap<&'static str, f64>,
     /// Calls that failed on the first rank with an error of this library; left out if there were none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failed: Option<FailedCalls>,
@@ -122,6 +124,7 @@ impl Report {
             not_taken,
             accelerated: counts.ran.clone(),
             passed_through: counts.all_left_to_mpi(),
+            other_calls: counts.other_calls().into_iter().collect(),
             failed: None,
             past_cache: counts.alone,
             deletions_in_vain: None,
@@ -156,7 +159,7 @@ impl Report {
         rows.extend(self.not_taken.iter().map(|why| ("left to MPI", why.clone())));
         let ran = |(call, ran): (&&str, &Ran)| ("accelerated", format!("{} {call}, {} bytes", ran.calls, ran.bytes));
         rows.extend(self.accelerated.iter().map(ran));
-        let left = |all: &LeftToMpi| ("passed through", format!("{} {}: {}", all.calls, all.call, all.why));
+        let left = |all: &LeftToMpi| ("passed through", left_text(all));
         rows.extend(self.passed_through.iter().map(left));
         rows.extend(self.failed.iter().map(|failed| ("failed", failed_text(failed))));
         rows.extend((self.past_cache > 0).then(|| ("past the cache", past_cache_text(self.past_cache))));
@@ -180,6 +183,7 @@ impl Report {
             rows.extend(limit.map(|limit| ("limit", limit_text(limit))));
             rows.extend(self.speed().map(|speed| ("speed", speed)));
         }
+        rows.extend(others_text(&self.other_calls).map(|text| ("other calls", text)));
         bordered(&rows)
     }
 
@@ -330,6 +334,29 @@ fn times(seconds: &Seconds) -> String {
     let taken: Vec<String> = taken.map(|(phase, seconds)| format!("{phase} {seconds:.4}")).collect();
     let all = if taken.is_empty() { String::new() } else { format!(": {}", taken.join(", ")) };
     format!("{total:.4} in all{all}")
+}
+
+/// Returns calls that MPI ran, as text.
+fn left_text(LeftToMpi { call, why, calls, moved }: &LeftToMpi) -> String {
+    let Some(Moved { bytes, seconds, sizes: [least, median, largest] }) = moved else {
+        return format!("{calls} {call}: {why}");
+    };
+    let sizes = match least == largest {
+        true => format!("{least} each"),
+        false => format!("of {least} to {largest}, median {median}"),
+    };
+    format!("{calls} {call}: {why}, {bytes} bytes, {sizes}; {seconds:.4} s of all ranks together")
+}
+
+/// Returns the seconds of functions that neither read nor write, as text; None if they took no time.
+fn others_text(others: &BTreeMap<&'static str, f64>) -> Option<String> {
+    let mut others: Vec<_> = others.iter().map(|(call, seconds)| (*call, *seconds)).collect();
+    others.sort_by(|one, other| other.1.total_cmp(&one.1));
+    let all: f64 = others.iter().map(|(_, seconds)| seconds).sum();
+    // A shorter time would be printed as 0.
+    let taken = others.iter().filter(|(_, seconds)| *seconds >= 5e-5);
+    let taken: Vec<String> = taken.map(|(call, seconds)| format!("{call} {seconds:.4}")).collect();
+    (!taken.is_empty()).then(|| format!("{all:.4} s: {}", taken.join(", ")))
 }
 
 fn is_zero(number: &u64) -> bool {

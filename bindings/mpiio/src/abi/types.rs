@@ -78,6 +78,16 @@ pub unsafe fn size(datatype: MPI_Datatype) -> u64 {
     if code == SUCCESS { u64::try_from(size).unwrap_or_default() } else { 0 }
 }
 
+/// Returns the number of bytes of `count` elements that a program has passed to MPI, which is initialised; 0 if they are not allowed.
+pub fn bytes_of(count: i64, datatype: MPI_Datatype) -> u64 {
+    if datatype == handles().datatype_null {
+        return 0;
+    }
+    // SAFETY: MPI is initialised, and checks the datatype.
+    let size = unsafe { size(datatype) };
+    u64::try_from(count).ok().and_then(|count| size.checked_mul(count)).unwrap_or_default()
+}
+
 /// A datatype that stays valid as long as this value: this library's own reference, or one that cannot be freed.
 #[derive(Debug)]
 pub struct Kept {

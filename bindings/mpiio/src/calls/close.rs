@@ -3,6 +3,7 @@
 use std::ffi::c_int;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Instant;
 
 use tributary::Error;
 use tributary::engine::StallWatchdog;
@@ -25,6 +26,7 @@ pub fn close(function: &'static InterposedFunction, arguments: &[Word]) -> Answe
     // SAFETY: the argument of MPI_File_close points to a handle, which is a pointer in every MPI library.
     let handle = arguments.first().filter(|&&place| place != 0).map(|&place| unsafe { *(place as *const Word) });
     let Some(handle) = handle else { return Answer::Pass };
+    let begin = Instant::now();
     // Calls whose requests the program has freed may still be in flight: complete them.
     let mut sieved = SUCCESS;
     if let Some(shared) = files::find(handle) {
@@ -53,7 +55,7 @@ pub fn close(function: &'static InterposedFunction, arguments: &[Word]) -> Answe
         let deletions = if closed.has_several_ranks() { deletions::take() } else { [0; 2] };
         let mut numbers = [&counts.independent()[..], &[counts.alone], &deletions].concat();
         if closed.sum(&mut numbers).await.is_ok()
-            && let (Some(&independent), Some(&[sum, calls, ranks])) = (numbers.first_chunk(), numbers.last_chunk())
+            && let Some((independent, &[sum, calls, ranks])) = numbers.split_last_chunk()
         {
             counts.set_independent(independent);
             (alone, deleted) = (sum, DeletionsInVain::from_sums([calls, ranks]));
@@ -66,6 +68,9 @@ pub fn close(function: &'static InterposedFunction, arguments: &[Word]) -> Answe
     if let Some(mut report) = report {
         report.failed = counts.failures.failed();
         report.passed_through = counts.all_left_to_mpi();
+        // MPI's own close follows.
+        counts.took(function.name(), 0, begin.elapsed());
+        report.other_calls = counts.other_calls().into_iter().collect();
         (report.past_cache, report.deletions_in_vain) = (alone, deleted);
         report.print();
     }

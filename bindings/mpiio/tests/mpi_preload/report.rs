@@ -31,6 +31,12 @@ fn calls_of_single_ranks_are_counted_over_all_ranks() {
     let passed: Vec<_> =
         report.passed_through.iter().map(|left| (left.call.as_str(), left.why.as_str(), left.calls)).collect();
     assert_eq!(passed, [("write_at", "independent", 3)], "{report:?}");
+    let [left] = &report.passed_through[..] else { panic!("one line: {report:?}") };
+    assert_eq!((left.bytes, left.sizes), (Some(12), Some([4; 3])), "{report:?}");
+    assert!(left.seconds.is_some_and(|seconds| seconds > 0.0), "{report:?}");
+    let others: Vec<_> = report.other_calls.keys().map(String::as_str).collect();
+    assert!(others.contains(&"close") && (others.contains(&"open") || is_component()), "{report:?}");
+    assert!(report.other_calls.values().all(|seconds| *seconds >= 0.0), "{report:?}");
 }
 
 /// All ranks delete one file: each call reaches MPI, and the report of the next file says how many found nothing. A

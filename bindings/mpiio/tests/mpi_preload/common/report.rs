@@ -39,6 +39,10 @@ pub struct Passed {
     pub call: String,
     pub why: String,
     pub calls: u64,
+    /// Bytes, seconds and sizes of calls that are not collective.
+    pub bytes: Option<u64>,
+    pub seconds: Option<f64>,
+    pub sizes: Option<[u64; 3]>,
 }
 
 /// The report on one file, from open to close.
@@ -60,6 +64,8 @@ pub struct Report {
     pub kernel_data: Option<String>,
     pub accelerated: BTreeMap<String, Ran>,
     pub passed_through: Vec<Passed>,
+    /// Seconds of functions that neither read nor write.
+    pub other_calls: BTreeMap<String, f64>,
     /// Failed calls: their number, and the first error that was not printed.
     #[serde(default)]
     pub failed: Option<Failed>,
