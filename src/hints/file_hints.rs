@@ -45,6 +45,8 @@ pub struct FileHints {
     above: Vec<(String, HintSource)>,
     /// The latest hint of the program for each key.
     program: Vec<Given>,
+    /// Keys of the hints in force that the site has set.
+    of_site: Vec<String>,
 }
 
 impl Given {
@@ -142,12 +144,14 @@ impl FileHints {
         &self.unused
     }
 
-    /// Returns the hints in force that have no effect: those for whose key `why` returns a reason.
+    /// Returns the hints in force that have no effect: those for whose key `why` returns a reason. Without the site's: who runs
+    /// a program has not set them.
     pub fn without_effect<'a>(
         &'a self,
         why: impl Fn(&str) -> Option<String> + 'a,
     ) -> impl Iterator<Item = Unused> + 'a {
-        self.used.iter().filter_map(move |given| why(&given.key).map(|why| given.clone().because(why)))
+        let own = self.used.iter().filter(|given| !self.of_site.contains(&given.key));
+        own.filter_map(move |given| why(&given.key).map(|why| given.clone().because(why)))
     }
 
     /// Sets a hint that the program cannot change.
@@ -209,6 +213,7 @@ impl FileHints {
             self.leave_out(given.because(error.to_string()));
             return;
         }
+        self.of_site.push(given.key.clone());
         // The value was checked just before.
         let _ = self.take(given);
     }

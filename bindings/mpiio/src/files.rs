@@ -177,17 +177,22 @@ fn table() -> MutexGuard<'static, HashMap<Word, Arc<SharedFile>>> {
     lock(TABLE.get_or_init(Table::default))
 }
 
-/// True once this rank has opened a file. Never reset.
+/// True once this rank has opened a file, or tried to. Never reset.
 static IS_ANY_SEEN: AtomicBool = AtomicBool::new(false);
 
-/// Returns true if this rank has ever opened a file. Local.
+/// Returns true if this rank has ever opened a file, or tried to. Local.
 pub fn is_any_seen() -> bool {
     IS_ANY_SEEN.load(Ordering::Relaxed)
 }
 
+/// Records that this rank has tried to open a file. Local.
+pub fn note_seen() {
+    IS_ANY_SEEN.store(true, Ordering::Relaxed);
+}
+
 /// Adds an open file to the table, under its handle.
 pub fn add(handle: Word, mut file: OpenFile, pointer: Pointer, (own, sieving): (Option<OwnHandle>, Option<Sieving>)) {
-    IS_ANY_SEEN.store(true, Ordering::Relaxed);
+    note_seen();
     let (path, board) = (file.backend.path.clone(), file.backend.board());
     if let Some(board) = &board {
         // The memory may still show the last call on an earlier file.

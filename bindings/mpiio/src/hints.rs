@@ -2,11 +2,12 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock};
 
 use tributary::drivers::{Layout, Mode, OpenStorage, SystemFiles, driver_on};
 use tributary::hints::{DriverName, Environment, FileHints, HintRow};
 use tributary::{Error, File, Hints};
+use tributary_bindings::guard::lock;
 use tributary_bindings::hints::{give, in_force};
 use tributary_bindings::info::entries;
 
@@ -16,6 +17,21 @@ use crate::abi::MPI_Info;
 /// is not allowed is left out, and the file's first rank prints a line about it.
 pub fn over(asked: &mut FileHints, entries: &[(String, String)], call: &str, is_first: bool) {
     entries.iter().for_each(|(key, value)| give(asked, (key, value), call, is_first));
+}
+
+/// Pairs of key and value that MPI_File_get_info has returned, and that the program had not set.
+static RETURNED: Mutex<BTreeSet<(String, String)>> = Mutex::new(BTreeSet::new());
+
+/// Records what MPI_File_get_info returns for a file with these hints: libraries, such as PnetCDF, open other files with it.
+pub fn note_returned(entries: impl IntoIterator<Item = (String, String)>, asked: &FileHints) {
+    let set: BTreeSet<(&str, &str)> = asked.programs().collect();
+    let others = entries.into_iter().filter(|(key, value)| !set.contains(&(key.as_str(), value.as_str())));
+    lock(&RETURNED).extend(others);
+}
+
+/// Returns true if a hint is one that MPI_File_get_info has returned, and not the program's own.
+pub fn is_returned(key: &str, value: &str) -> bool {
+    lock(&RETURNED).contains(&(key.to_string(), value.to_string()))
 }
 
 /// Returns the hints of a file that the program opens as `name` with `info`.

@@ -17,7 +17,7 @@ use crate::deletions::DeletionsInVain;
 use crate::door;
 use crate::failures::FailedCalls;
 use crate::files::OpenFile;
-use crate::hints::effective;
+use crate::hints::{effective, is_returned};
 
 /// Hint that `calls::pnetcdf` adds to those of PnetCDF.
 const DRIVER_ADDED: &str = "nc_driver=mpiio";
@@ -142,6 +142,36 @@ impl Report {
         })
     }
 
+    /// Prints the report of a file at `path` that MPI could not open, if a report is wanted. One rank calls it. Local.
+    pub fn of_failed_open(path: &std::path::Path, error: &tributary::Error) {
+        let Some(style) = wanted() else { return };
+        let report = Self {
+            file: path.display().to_string(),
+            version: env!("CARGO_PKG_VERSION"),
+            loaded: door::current().name(),
+            engine: None,
+            not_taken: Some(format!("not opened: {error}")),
+            accelerated: BTreeMap::new(),
+            passed_through: Vec::new(),
+            other_calls: BTreeMap::new(),
+            failed: None,
+            past_cache: 0,
+            deletions_in_vain: None,
+            hint_added: None,
+            hints_not_used: Vec::new(),
+            hint_sources: BTreeMap::new(),
+            paths: BTreeMap::new(),
+            paths_in_words: BTreeMap::new(),
+            plans_reused: 0,
+            traffic: ExchangeTotals::default(),
+            seconds: Seconds::default(),
+            limit: None,
+            exchanged: false,
+            style,
+        };
+        report.print();
+    }
+
     /// Prints the report to standard error with one write, so that launchers do not mix it with other ranks' output.
     pub fn print(&self) {
         let text = match self.style {
@@ -217,7 +247,10 @@ fn not_used(open: &OpenFile, counts: &CallCounts, not_taken: Option<&str>) -> Ve
         (Runner::Engine(file), None) => not_of_the_file(file, key),
         _ => None,
     };
-    open.asked.unused().iter().cloned().chain(open.asked.without_effect(why)).collect()
+    let all = open.asked.unused().iter().cloned().chain(open.asked.without_effect(why));
+    let is_of_program = |unused: &Unused| open.asked.programs().any(|own| own == (&unused.key, &unused.value));
+    // A program that opens a file with what MPI_File_get_info has returned for another one has set nothing.
+    all.filter(|unused| !(is_of_program(unused) && is_returned(&unused.key, &unused.value))).collect()
 }
 
 impl Engine {

@@ -16,6 +16,7 @@ use tributary_bindings::prefix::{PrefixKind, Prefixed, prefixed};
 
 use super::pnetcdf;
 use super::pointed::position;
+use crate::abi::errors::io_outcome;
 use crate::abi::word::{Word, from_word};
 use crate::abi::{MPI_Comm, MPI_Info, SUCCESS, is_intracommunicator, rank, ranks};
 use crate::backend::{Backend, Runner, UnopenedFile};
@@ -28,7 +29,7 @@ use crate::hints;
 use crate::next::InterposedFunction;
 use crate::offer::is_open_mpi;
 use crate::own_handle::{self, OwnHandle};
-use crate::report;
+use crate::report::{self, Report};
 use crate::sieving::{InfoForMpi, Sieving};
 
 /// File systems for which ROMIO has a driver of its own: `f_type` of statfs, and the prefix that selects the driver.
@@ -87,6 +88,12 @@ pub fn open(function: &'static InterposedFunction, arguments: &[Word]) -> Answer
         if code as c_int != SUCCESS {
             if let Some(Ok(Ok(TakenFile { endpoint, seat, .. }))) = taken {
                 seat.keep(endpoint);
+            }
+            files::note_seen();
+            if let (true, Err(error)) =
+                (is_first, io_outcome(function.full_name(), code as c_int, rank as usize, &path))
+            {
+                Report::of_failed_open(&path, &error);
             }
             return Answer::Return(code);
         }

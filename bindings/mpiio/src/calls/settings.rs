@@ -18,6 +18,7 @@ use crate::hints;
 use crate::next::InterposedFunction;
 use crate::pending;
 use crate::pointer::Pointer;
+use crate::report;
 use crate::sieving::{self, InfoForMpi, Sieving};
 use crate::view::{KnownView, View};
 
@@ -170,6 +171,10 @@ fn complete(function: &'static InterposedFunction, shared: &SharedFile, used: MP
     for (key, value) in hints::kept(&file.asked, &known) {
         // SAFETY: likewise.
         unsafe { info::set(used, &key, &value) };
+    }
+    if report::is_wanted() {
+        // SAFETY: likewise.
+        hints::note_returned(unsafe { self::entries(used) }, &file.asked);
     }
 }
 

@@ -104,6 +104,17 @@ fn hints_without_effect_are_told() {
     assert!(table.stderr.contains("cb_nodes=2 of TRIB_HINTS: no call exchanged"), "{}", table.stderr);
 }
 
+/// A library opens a file with the info of another one, as PnetCDF does on each rank: nobody has set these hints.
+#[test]
+fn an_info_that_was_returned_sets_nothing() {
+    let outcome = Launch::new(RANKS, &compile("passed_on.c")).arg("first").arg("second").with_library().run();
+    let passed_on: Vec<_> = outcome.reports.iter().filter(|report| report.file.ends_with("second")).collect();
+    assert_eq!(passed_on.len(), RANKS, "{}", outcome.stderr);
+    for report in passed_on {
+        assert!(report.hints_not_used.is_empty(), "{report:?}");
+    }
+}
+
 #[test]
 fn the_first_ranks_environment_counts_alone() {
     let folder = tempfile::tempdir().unwrap();
