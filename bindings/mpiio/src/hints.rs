@@ -25,7 +25,9 @@ static RETURNED: Mutex<BTreeSet<(String, String)>> = Mutex::new(BTreeSet::new())
 /// Records what MPI_File_get_info returns for a file with these hints: libraries, such as PnetCDF, open other files with it.
 pub fn note_returned(entries: impl IntoIterator<Item = (String, String)>, asked: &FileHints) {
     let set: BTreeSet<(&str, &str)> = asked.programs().collect();
-    let others = entries.into_iter().filter(|(key, value)| !set.contains(&(key.as_str(), value.as_str())));
+    // ROMIO's values end with blanks, which hints do not.
+    let entries = entries.into_iter().map(|(key, value)| (key, value.trim().to_string()));
+    let others = entries.filter(|(key, value)| !set.contains(&(key.as_str(), value.as_str())));
     lock(&RETURNED).extend(others);
 }
 

@@ -26,8 +26,9 @@ use crate::calls::settings::want_entries;
 use crate::entry::alone_inside;
 use crate::exports::row;
 use crate::files;
-use crate::hints::kept;
+use crate::hints::{kept, note_returned};
 use crate::pending;
+use crate::report;
 
 /// Prefix of the keys under which Open MPI 4 keeps a value that the program has set, and returns it instead of ours.
 const SAVED: &str = "_OMPI_IN_";
@@ -149,6 +150,9 @@ pub fn show(file: Word) {
     for (key, value) in all.chain(others.iter().map(|(key, value)| (key.as_str(), value.as_str()))) {
         write(known.info, key, value);
         known.written.insert(key.to_string());
+    }
+    if report::is_wanted() {
+        note_returned(now.iter().map(|(key, value)| (key.to_string(), value.clone())), &open.asked);
     }
     known.shown = Some(now);
 }
