@@ -8,13 +8,15 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use tributary::drivers::{FileControl, Identity, Mode, OpenStorage, Storage};
+use tributary::drivers::{FileControl, FileSystem, Identity, Mode, OpenStorage, Storage};
 
 use super::Place;
 use super::tasks::Tasks;
 
 /// Begin of the name of a thread of write-behind.
 const LATE: &str = "tributary behind";
+/// Type of GPFS: all hosts see the locks of a host.
+const GPFS: u32 = 0x4750_4653;
 
 /// How often calls on the file fail: in how many of a thousand calls.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -222,6 +224,11 @@ impl OpenStorage for Opener {
     fn remove(&self, path: &Path) -> io::Result<()> {
         self.0.pass(self.1, 0, 0);
         lock(&self.0.all).remove(path).map(drop).ok_or_else(|| io::ErrorKind::NotFound.into())
+    }
+
+    /// Files on servers are on a parallel file system, so that ranks of several hosts may leave bytes behind.
+    fn file_system(&self, _path: &Path) -> Option<FileSystem> {
+        self.0.servers.map(|(_, stripe)| FileSystem { magic: GPFS, block: stripe, is_daos: false })
     }
 }
 
