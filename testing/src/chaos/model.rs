@@ -9,6 +9,9 @@ pub enum Byte {
     Is(u8),
     /// The rank that has written the second value by itself reads it; the others read either, until they agree.
     Was(u8, u8, Rank),
+    /// The rank has written this value by itself, where there was another of its own or anything, and reads it; the others read
+    /// anything, until they agree.
+    Last(u8, Rank),
     /// A failed call may have left anything.
     Any,
 }
@@ -23,6 +26,9 @@ pub struct Model {
     synced: u64,
     /// Pieces written since the last sync that has succeeded, with write-behind: a later error may be theirs.
     unsynced: Vec<(u64, u64)>,
+    /// Pieces that ranks have written by themselves since the last agreement. Their order is known to these ranks only, which find
+    /// the file as long as that.
+    alone: Vec<(Rank, (u64, u64))>,
 }
 
 impl Model {
@@ -49,12 +55,16 @@ impl Model {
             let byte = &mut self.bytes[at as usize];
             *byte = match *byte {
                 Byte::Is(old) => Byte::Was(old, value(at), rank),
-                Byte::Was(old, _, other) if other == rank => Byte::Was(old, value(at), rank),
-                _ => Byte::Any,
+                Byte::Was(.., other) | Byte::Last(_, other) if other != rank => Byte::Any,
+                _ => Byte::Last(value(at), rank),
             };
+        }
+        for (_, other) in self.alone.clone().iter().filter(|(writer, _)| *writer != rank) {
+            self.forget_where_both(*other, [(offset, len)].iter());
         }
         self.size.1 = self.size.1.max(offset + len);
         self.unsynced.push((offset, len));
+        self.alone.push((rank, (offset, len)));
     }
 
     /// Notes a write that has failed: its bytes may be anything. With write-behind, so may all bytes since the last sync.
@@ -87,13 +97,21 @@ impl Model {
         }
     }
 
+    /// Notes that a call has written pieces: its order and that of independent writes that no agreement has followed is not known.
+    pub fn forget_where_alone<'a>(&mut self, pieces: impl Iterator<Item = &'a (u64, u64)> + Clone) {
+        for (_, alone) in self.alone.clone() {
+            self.forget_where_both(alone, pieces.clone());
+        }
+    }
+
     /// Notes an agreement of all ranks: from here on, all of them read what each has written.
     pub fn agree(&mut self) {
         for byte in &mut self.bytes {
-            if let Byte::Was(_, new, _) = *byte {
+            if let Byte::Was(_, new, _) | Byte::Last(new, _) = *byte {
                 *byte = Byte::Is(new);
             }
         }
+        self.size.0 = self.alone.drain(..).fold(self.size.0, |least, (_, (offset, len))| least.max(offset + len));
     }
 
     /// Notes a sync that has succeeded.
@@ -115,6 +133,7 @@ impl Model {
             self.grow(self.size.1.max(len));
             let from = (len.min(self.size.0)) as usize;
             self.bytes[from..].fill(Byte::Any);
+            self.alone.clear();
             self.size = (self.size.0.min(len), self.size.1.max(len));
         }
     }
@@ -122,15 +141,21 @@ impl Model {
     /// Returns the first offset at which `found` is not what `rank` may read; before it, the buffer had `before` where the file has
     /// no bytes.
     pub fn wrong(&self, rank: Option<Rank>, offset: u64, found: &[u8], before: u8) -> Option<String> {
+        let own = self.alone.iter().filter(|(writer, _)| rank == Some(*writer));
+        let least = own.fold(self.size.0, |least, (_, (offset, len))| least.max(offset + len));
         for (at, &byte) in (offset..).zip(found) {
             let known = self.bytes.get(at as usize).copied();
-            let is_behind_end = byte == before && at >= self.size.0;
+            let is_behind_end = byte == before && at >= least;
             let is_right = is_behind_end
                 || match known {
                     Some(Byte::Is(value)) => byte == value,
-                    Some(Byte::Was(_, new, writer)) if rank == Some(writer) || rank.is_none() => byte == new,
+                    Some(Byte::Was(_, new, writer) | Byte::Last(new, writer))
+                        if rank == Some(writer) || rank.is_none() =>
+                    {
+                        byte == new
+                    }
                     Some(Byte::Was(old, new, _)) => byte == old || byte == new || byte == 0,
-                    Some(Byte::Any) => true,
+                    Some(Byte::Last(..) | Byte::Any) => true,
                     None => false,
                 };
             if !is_right {

@@ -227,6 +227,11 @@ impl Program {
                 hints.push(random.one_of(row).to_string());
             }
         }
+        // Ranks that write by themselves leave bytes of one place behind: the order in which these are written must not matter.
+        if hints.iter().any(|hint| hint.starts_with("trib_write_behind")) && random.once_in(3) {
+            hints.retain(|hint| !hint.starts_with("romio_cb_write") && !hint.starts_with("trib_overlap"));
+            hints.push("romio_cb_write=disable".to_string());
+        }
         // It has a limit of its own.
         if hints.contains(&"trib_kernel=pairwise".to_string()) {
             hints.retain(|hint| !hint.starts_with("trib_throttle"));
@@ -367,10 +372,12 @@ impl Call {
     }
 
     /// Gives a collective write or read, in one of three cases, the pieces of an earlier one: the same, shifted, those of another
-    /// rank for each, or those of one rank only. So plans fit again, or nearly, and reads find what was just written.
+    /// rank for each, or those of one rank only; and an independent one a piece of an earlier one. So plans fit again, or nearly, reads
+    /// find what was just written, and one rank writes where several have.
     fn resemble(&mut self, earlier: &[Self], random: &mut Random, span: u64) {
-        let (Self::Write(all, _) | Self::Read(all, _)) = self else { return };
-        if !random.once_in(3) {
+        if !matches!(self, Self::Write(..) | Self::Read(..) | Self::WriteAt(..) | Self::ReadAt(..))
+            || !random.once_in(3)
+        {
             return;
         }
         let accesses = earlier.iter().filter_map(|call| match call {
@@ -378,8 +385,18 @@ impl Call {
             _ => None,
         });
         let Some(found) = accesses.rev().nth(random.below(3) as usize) else { return };
+        let all = match self {
+            Self::Write(all, _) | Self::Read(all, _) => all,
+            Self::WriteAt(rank, piece) | Self::ReadAt(rank, piece) => {
+                let of = if random.once_in(2) { *rank } else { random.below(found.len() as u64) as usize };
+                let pieces = found[of].pieces();
+                *piece = if pieces.is_empty() { *piece } else { random.one_of(&pieces) };
+                return;
+            }
+            _ => return,
+        };
         all.clone_from(found);
-        match random.below(6) {
+        match random.below(7) {
             0 => {
                 let (by, tiles) = (random.one_of(&[1, 512, span / 3]), random.below(3));
                 all.iter_mut().for_each(|own| own.shift(by, tiles));
@@ -389,7 +406,7 @@ impl Call {
                 let own = random.below(all.len() as u64) as usize;
                 all[own].shift(1, 0);
             }
-            3 => {
+            3 | 4 => {
                 let only = random.below(all.len() as u64) as usize;
                 let others = all.iter_mut().enumerate().filter(|(rank, _)| *rank != only);
                 others.for_each(|(_, own)| *own = Access::Pieces(Vec::new()));
@@ -473,7 +490,7 @@ fn piece(random: &mut Random, span: u64) -> (u64, u64) {
 fn divided(random: &mut Random, ranks: usize, span: u64) -> Vec<Vec<(u64, u64)>> {
     let mut all = vec![Vec::new(); ranks];
     let begin = random.below(span);
-    match random.below(9) / 2 {
+    match random.below(10) / 2 {
         // A block each.
         0 => {
             let len = 1 + random.below(span / ranks as u64);

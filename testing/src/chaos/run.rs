@@ -133,6 +133,7 @@ fn rank(own: &RankInWorld, program: &Program, seen: &Mutex<Vec<Seen>>) {
     for (number, call) in program.calls.iter().enumerate() {
         let Some(mut now) = file.take() else { return };
         own.compute();
+        own.files.begin_call(own.rank, number + 1);
         let mode = match call {
             Call::Reopen => Mode::Update,
             Call::ReopenToRead => Mode::Read,
@@ -156,6 +157,7 @@ fn rank(own: &RankInWorld, program: &Program, seen: &Mutex<Vec<Seen>>) {
         }
     }
     own.compute();
+    own.files.begin_call(own.rank, program.calls.len() + 1);
     if let Some(file) = file {
         note(file.close().map(|_| Vec::new()));
     }
@@ -348,17 +350,20 @@ fn tested<T>(mut operation: tributary::Operation<'_, T>, own: &RankInWorld) -> R
     unreachable!("it has ended")
 }
 
-/// Returns a rank whose late bytes could not be written, of which no call has told. (Calls after which a file cannot be used print
-/// such errors, and a close lists some of them.)
+/// Returns a rank whose late bytes could not be written, of which no call has told that ended after it. (Calls after which a file
+/// cannot be used print such errors, and a close lists some of them.)
 fn untold(program: &Program, ranks: &[Vec<Seen>], files: &Files) -> Option<String> {
     let told: Vec<&String> = ranks.iter().flatten().filter_map(|seen| seen.error.as_ref()).collect();
     let is_printed = files.refused() > 0 || program.calls.iter().any(|call| matches!(call, Call::Drop(_)));
     if is_printed || told.iter().any(|text| text.ends_with(" more errors")) {
         return None;
     }
-    let is_told = |rank: &usize| told.iter().any(|text| text.contains(&format!("rank {rank}: deferred write")));
-    let rank = files.failed_late().into_iter().find(|rank| !is_told(rank))?;
-    Some(format!("late bytes of rank {rank} could not be written, and no call has told of it"))
+    let is_told = |&(rank, call): &(usize, usize)| {
+        let words = format!("rank {rank}: deferred write");
+        ranks[rank].iter().skip(call).any(|seen| seen.error.as_ref().is_some_and(|text| text.contains(&words)))
+    };
+    let (rank, call) = files.failed_late().into_iter().find(|late| !is_told(late))?;
+    Some(format!("late bytes of rank {rank} could not be written in its call {call}, and no later call has told of it"))
 }
 
 /// Returns what is wrong with what the ranks have seen and with the file at the end.
@@ -381,8 +386,6 @@ fn compare(
     }
     let mut model = Model::default();
     let (mut is_read_only, mut is_atomic) = (false, false);
-    // Independent writes that no agreement has followed.
-    let mut alone: Vec<(u64, u64)> = Vec::new();
     let ended_early = |number: usize| ranks.iter().all(|seen| seen.len() <= number);
     // The opening is call 0 of what was seen.
     let alike = |number: usize, what: &str| {
@@ -397,10 +400,13 @@ fn compare(
         return Some(wrong);
     }
     let has_error = |at: usize| ranks.iter().any(|seen| seen.get(at).is_some_and(|seen| seen.error.is_some()));
-    // A write that was left behind may fail after a call has begun, which then reads what is there; a later call tells of it.
+    // A write that was left behind may fail after a call has begun, which then reads what is there; a later call tells of it, unless
+    // the job has ended before.
     let is_told_later = |number: usize| {
         let later = (number + 1..program.calls.len()).find(|&later| program.calls[later].waits_for_all());
-        is_behind && (number + 1..=later.unwrap_or(program.calls.len()) + 1).any(has_error)
+        let last = later.unwrap_or(program.calls.len()) + 1;
+        let is_untold = is_killed && failed > 0 && ranks.iter().any(|seen| seen.len() <= last);
+        is_behind && (is_untold || (number + 1..=last).any(has_error))
     };
     for (number, call) in program.calls.iter().enumerate() {
         let at = number + 1;
@@ -416,9 +422,6 @@ fn compare(
         }
         let what = format!("call {number}, {call:?}");
         let error = ranks[0].get(at).and_then(|seen| seen.error.as_ref());
-        if call.orders() {
-            alone.clear();
-        }
         is_atomic &= !matches!(call, Call::Reopen | Call::ReopenToRead | Call::Drop(_));
         match call {
             // Another library's error is that of ranks with bytes.
@@ -446,10 +449,7 @@ fn compare(
                 }
             }
             Call::WriteAt(rank, piece) => match ranks[*rank].get(at).and_then(|seen| seen.error.as_ref()) {
-                None => {
-                    model.write_alone(*rank, *piece, |at| value(number, *rank, at));
-                    alone.push(*piece);
-                }
+                None => model.write_alone(*rank, *piece, |at| value(number, *rank, at)),
                 Some(_) => model.fail([*piece], is_behind),
             },
             Call::ReadAt(rank, piece) => {
@@ -490,7 +490,7 @@ fn compare(
                                 own.iter().for_each(|piece| model.forget_where_both(*piece, later()));
                             }
                         }
-                        alone.iter().for_each(|piece| model.forget_where_both(*piece, pieces.iter().flatten()));
+                        model.forget_where_alone(pieces.iter().flatten());
                     }
                     Call::Write(..) | Call::ByOther(_) => model.fail(call.written(), is_behind),
                     Call::Read(all, _) if error.is_none() && !is_told_later(number) => {

@@ -4,17 +4,19 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use tributary::drivers::{FileControl, Identity, Mode, OpenStorage, Storage};
+use tributary::drivers::{FileControl, FileSystem, Identity, Mode, OpenStorage, Storage};
 
 use super::Place;
 use super::tasks::Tasks;
 
 /// Begin of the name of a thread of write-behind.
 const LATE: &str = "tributary behind";
+/// Type of GPFS: all hosts see the locks of a host.
+const GPFS: u32 = 0x4750_4653;
 
 /// How often calls on the file fail: in how many of a thousand calls.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -51,7 +53,9 @@ pub struct Files {
     open: AtomicU64,
     failed: AtomicU64,
     refused: AtomicU64,
-    failed_late: Mutex<BTreeSet<usize>>,
+    failed_late: Mutex<BTreeSet<(usize, usize)>>,
+    /// Number of the call in which each rank is, or was last.
+    calls: Vec<AtomicUsize>,
     handles: AtomicU64,
 }
 
@@ -78,6 +82,7 @@ impl Files {
         let (hosts, servers) = (place.hosts.clone(), place.servers);
         let most = servers.map_or_else(|| hosts.iter().max().map_or(0, |last| last + 1), |(servers, _)| servers);
         Self {
+            calls: hosts.iter().map(|_| AtomicUsize::new(0)).collect(),
             hosts,
             servers,
             free: Mutex::new(vec![0; most]),
@@ -114,8 +119,14 @@ impl Files {
         self.refused.load(Ordering::Relaxed)
     }
 
-    /// Returns the ranks whose threads of write-behind had a call that failed.
-    pub fn failed_late(&self) -> BTreeSet<usize> {
+    /// Notes that a rank begins its call `number`.
+    pub fn begin_call(&self, rank: usize, number: usize) {
+        self.calls[rank].store(number, Ordering::Relaxed);
+    }
+
+    /// Returns the ranks whose threads of write-behind had a call on the file that failed, and the number of the call in which the
+    /// rank was then.
+    pub fn failed_late(&self) -> BTreeSet<(usize, usize)> {
         lock(&self.failed_late).clone()
     }
 
@@ -159,7 +170,7 @@ impl Files {
 
     fn fail(&self, rank: usize, code: i32) -> io::Error {
         if self.tasks.name().starts_with(LATE) {
-            lock(&self.failed_late).insert(rank);
+            lock(&self.failed_late).insert((rank, self.calls[rank].load(Ordering::Relaxed)));
         }
         self.failed.fetch_add(1, Ordering::Relaxed);
         io::Error::from_raw_os_error(code)
@@ -213,6 +224,11 @@ impl OpenStorage for Opener {
     fn remove(&self, path: &Path) -> io::Result<()> {
         self.0.pass(self.1, 0, 0);
         lock(&self.0.all).remove(path).map(drop).ok_or_else(|| io::ErrorKind::NotFound.into())
+    }
+
+    /// Files on servers are on a parallel file system, so that ranks of several hosts may leave bytes behind.
+    fn file_system(&self, _path: &Path) -> Option<FileSystem> {
+        self.0.servers.map(|(_, stripe)| FileSystem { magic: GPFS, block: stripe, is_daos: false })
     }
 }
 
