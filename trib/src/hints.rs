@@ -11,9 +11,18 @@ use crate::{Failure, listing, say};
 fn with_options<'a>(options: impl IntoIterator<Item = &'a String>) -> Result<FileHints, Failure> {
     let mut asked = Environment::of_process().map_err(explained)?.file_hints("");
     for option in options {
-        hints::check_keys(option).and_then(|()| asked.text(option)).map_err(explained)?;
+        add(&mut asked, option).map_err(explained)?;
     }
     Ok(asked)
+}
+
+/// Adds the hints of an option.
+///
+/// # Errors
+/// A hint that no library has, or a value that is not allowed.
+pub fn add(asked: &mut FileHints, option: &str) -> tributary::Result<()> {
+    Hints::unknown_keys(option).next().map_or(Ok(()), Err)?;
+    asked.text(option)
 }
 
 /// Adds to an error about a hint's value where the hint is explained.

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use nix::unistd::{AccessFlags, access};
 use serde::Serialize;
-use tributary::hints::{self, Environment, Unused, check_keys};
+use tributary::hints::{self, Environment, Unused};
 
 use crate::variables;
 
@@ -64,7 +64,7 @@ impl Settings {
         let environment = library.map_or_else(|| Environment::of_process().cloned(), Environment::of_library);
         let given = environment.and_then(|environment| {
             let mut given = environment.file_hints(&name);
-            options.iter().try_for_each(|text| check_keys(text).and_then(|()| given.text(text)))?;
+            options.iter().try_for_each(|text| crate::hints::add(&mut given, text))?;
             Ok((environment, given))
         });
         problems.extend(faults.iter().map(|fault| format!("site: {fault}")));

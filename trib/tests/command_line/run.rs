@@ -242,6 +242,7 @@ fn what_cannot_be_run_is_refused_before_anything_starts() {
     for (words, says) in [
         (&["--hints", "cb_nodes=0", "--", "./rank"][..], "hint cb_nodes: `0` is not allowed"),
         (&["--hints", "trib_kernl_data=auto", "--", "./rank"], "did you mean trib_kernel_data?"),
+        (&["--hints", "romio_cb_wrte=enable", "--", "./rank"], "did you mean romio_cb_write?"),
         (&["--", "/nowhere/mpiexec", "./rank"], "mpiexec: /nowhere/mpiexec: No such file"),
     ] {
         let output = run(folder.path(), words, &[]);
