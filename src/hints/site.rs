@@ -88,7 +88,7 @@ impl Site {
         let file = path.display().to_string();
         let text = match read_text(NAME, &path) {
             Ok(text) => text,
-            Err(_) if std::fs::metadata(&path).is_err_and(|cause| is_absent(cause.kind())) => return site,
+            Err(_) if !is_there(&path) => return site,
             Err(error) => {
                 let given = Given::new(NAME, &file, file.clone());
                 return Self { damaged: vec![given.because(error.to_string())], file: Some(path), ..site };
@@ -108,10 +108,14 @@ impl Site {
     /// the line. Local; reads the file.
     pub fn faults(library: Option<&Path>) -> Vec<String> {
         let named = crate::variable(VARIABLE).filter(|value| !value.is_empty()).map(PathBuf::from);
+        let is_named = named.is_some();
         let Some(path) = named.or_else(|| library.map_or_else(of_process, beside)) else { return Vec::new() };
-        // If the file cannot be read, either TRIB_CONF names it, which is an error elsewhere, or the site has no
-        // file.
-        let Ok(text) = read_text(VARIABLE, &path) else { return Vec::new() };
+        let text = match read_text(NAME, &path) {
+            Ok(text) => text,
+            // If TRIB_CONF names the file, this is an error elsewhere.
+            Err(error) if !is_named && is_there(&path) => return vec![format!("{}: {error}", path.display())],
+            Err(_) => return Vec::new(),
+        };
         let shown = path.display();
         let of_line = |(number, line)| {
             faults(line).into_iter().map(move |fault| (number, fault)).collect::<Vec<(usize, String)>>()
@@ -229,8 +233,10 @@ fn wrong_hint((key, value): &(String, String)) -> Option<String> {
     Hints::default().set(key, value).err().map(|error| error.to_string())
 }
 
-fn is_absent(kind: ErrorKind) -> bool {
-    matches!(kind, ErrorKind::NotFound | ErrorKind::NotADirectory)
+/// Returns false if there is no such file; true also if this user may not look.
+fn is_there(path: &Path) -> bool {
+    let absent = |cause: std::io::Error| matches!(cause.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory);
+    !std::fs::metadata(path).is_err_and(absent)
 }
 
 /// Returns true if `pattern` matches a program: the whole path if the pattern has a `/`, otherwise the file name.

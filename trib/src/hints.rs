@@ -1,7 +1,7 @@
 //! `trib hints`, and the hints of other commands: options override the environment.
 
 use tributary::Hints;
-use tributary::hints::{self, Environment, FileHints, HintRow};
+use tributary::hints::{self, Environment, FileHints, HintRow, Unused};
 
 use crate::cli::HintsOptions;
 use crate::cli::replay::How;
@@ -49,6 +49,25 @@ pub fn of_process() -> Result<Hints, Failure> {
 /// A hint or a value that does not exist.
 pub fn check(options: &[String]) -> Result<(), Failure> {
     with_options(options).map(drop)
+}
+
+/// Returns a line for each hint of the user's environment that no library has. Only this library reads these variables, so such
+/// a hint is a mistake.
+pub fn of_no_library(given: &FileHints) -> Vec<String> {
+    given.unused().iter().filter(|unused| is_misspelt(unused)).map(|unused| format!("hint {unused}")).collect()
+}
+
+/// Returns true for a hint of the user's environment that no library has.
+pub fn is_misspelt(unused: &Unused) -> bool {
+    unused.is_of_no_library() && unused.source.starts_with("TRIB_HINTS")
+}
+
+/// Returns the lines of [`of_no_library`] for this process.
+///
+/// # Errors
+/// A value that is not allowed.
+pub fn mistakes_of_process() -> Result<Vec<String>, Failure> {
+    Ok(of_no_library(&with_options([])?))
 }
 
 /// Returns the hints of a replay, from the environment and the options.

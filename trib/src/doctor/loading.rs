@@ -21,7 +21,10 @@ pub fn problems(library: Option<&str>) -> Vec<String> {
     let said = String::from_utf8_lossy(&output.stderr);
     let mut found: Vec<String> = said.lines().filter_map(|line| refused(line, library)).collect();
     if found.is_empty() && !output.status.success() {
-        found.push(format!("library: a program with LD_PRELOAD={list} ends with {}; allowed: libraries that can be loaded", output.status));
+        found.push(format!(
+            "library: a program with LD_PRELOAD={list} ends with {}; allowed: libraries that can be loaded",
+            output.status
+        ));
     }
     found
 }
@@ -44,7 +47,8 @@ mod tests {
 
     #[test]
     fn lines_of_the_dynamic_linker() {
-        let line = "ERROR: ld.so: object '/t/junk.so' from LD_PRELOAD cannot be preloaded (invalid ELF header): ignored.";
+        let line =
+            "ERROR: ld.so: object '/t/junk.so' from LD_PRELOAD cannot be preloaded (invalid ELF header): ignored.";
         let due = "/t/junk.so cannot be loaded: invalid ELF header; allowed: ";
         assert!(refused(line, Some("/t/junk.so")).unwrap().starts_with(&format!("library: {due}a libtributary")));
         assert!(refused(line, Some("/t/l.so")).unwrap().starts_with(&format!("variable LD_PRELOAD: {due}")));

@@ -58,6 +58,9 @@ impl Settings {
         problems: &mut Vec<String>,
     ) -> Self {
         problems.extend(variables::unknown());
+        if tributary::is_disabled() {
+            problems.push("variable TRIB_DISABLE: it is set, so MPI runs all calls; remove it".to_string());
+        }
         let variables = variables::set();
         let name = if path.is_dir() { path.join("file") } else { path.to_path_buf() }.display().to_string();
         let faults = hints::Site::faults(library);
@@ -80,6 +83,8 @@ impl Settings {
             }
         };
         let site = SiteFile::from_site(environment.site());
+        problems.extend(site.iter().flat_map(|site| &site.log).filter_map(LogPlace::fault));
+        problems.extend(crate::hints::of_no_library(&given));
         let program = program.and_then(|program| program.canonicalize().ok()).unwrap_or_default();
         let policy = environment.site().leaves(&name, &program);
         let hint = |(key, source): (&str, &tributary::hints::HintSource)| Hint {
@@ -88,9 +93,17 @@ impl Settings {
             source: source.to_string(),
         };
         let is_fault = |unused: &Unused| faults.iter().any(|fault| fault.starts_with(&format!("{}: ", unused.source)));
-        let ignored = given.unused().iter().filter(|unused| !is_fault(unused)).cloned();
+        let is_problem = |unused: &Unused| is_fault(unused) || crate::hints::is_misspelt(unused);
+        let ignored = given.unused().iter().filter(|unused| !is_problem(unused)).cloned();
         let (hints, hints_ignored) = (given.used().map(hint).collect(), ignored.collect());
         Self { variables, site, policy, hints, hints_ignored }
+    }
+}
+
+impl LogPlace {
+    fn fault(&self) -> Option<String> {
+        let (path, why) = (self.path.display(), self.problem.as_ref()?);
+        Some(format!("site: log {path}: {why}; allowed: a file or a folder to which all users can write"))
     }
 }
 
@@ -101,7 +114,8 @@ impl SiteFile {
                 hints::Log::Syslog => PathBuf::from("/dev/log"),
                 hints::Log::Path(path) => path.clone(),
             };
-            let problem = access(&path, AccessFlags::W_OK).err().map(|cause| cause.desc().to_string());
+            let needed = if path.is_dir() { AccessFlags::W_OK | AccessFlags::X_OK } else { AccessFlags::W_OK };
+            let problem = access(&path, needed).err().map(|cause| cause.desc().to_string());
             LogPlace { path, problem }
         });
         Some(Self { file: site.file()?.to_path_buf(), log: log.collect() })

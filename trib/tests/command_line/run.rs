@@ -290,6 +290,8 @@ fn a_variable_that_looks_like_one_of_ours_is_said() {
         "{said}"
     );
     assert_eq!(output.status.code(), Some(0));
+    let said = text(&run(folder.path(), &["--", "true"], &[("TRIB_HINTS", "cb_node=3")]).stderr);
+    assert!(said.starts_with("trib: hint cb_node=3 of TRIB_HINTS: unknown key; did you mean cb_nodes?\n"), "{said}");
 }
 
 /// Checks the line about a program without an MPI library, where a report was asked for.
