@@ -136,7 +136,7 @@ pub fn main() -> ExitCode {
         Command::Doctor(options) => doctor::run(&options),
         Command::Replay(options) => replay::run(&options),
         Command::Hints(options) => hints::run(&options),
-        Command::Compare(options) => compare::run(&options),
+        Command::Compare(options) => doctor::check_launcher(&options.command).and_then(|()| compare::run(&options)),
         Command::Capture(command) => capture::run(&command),
         Command::Explain(options) => explain::run(&options),
         Command::Manual(options) => manual::run(&options),

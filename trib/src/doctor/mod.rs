@@ -88,6 +88,19 @@ pub fn without_mpi(command: &[String]) -> Option<String> {
     mpi::is_without(&program).then(|| word.clone())
 }
 
+/// Checks that the launcher of a command belongs to the MPI library with which its program is linked. Otherwise each rank would be a
+/// job of one rank, and all would write the same files. Runs the program's dynamic linker, and a process that loads the MPI library;
+/// neither if the launcher belongs to no MPI, as srun.
+///
+/// # Errors
+/// The launcher is that of another MPI library, or cannot be started.
+pub fn check_launcher(command: &[String]) -> Result<(), Failure> {
+    let Some(family) = launcher::of(&command[0])?.and_then(|launcher| launcher.family) else { return Ok(()) };
+    let program = words::place(command, 1).and_then(|at| Program::from_word(&command[at]).ok());
+    let mpi = program.and_then(|program| mpi::linked(&program));
+    mpi.and_then(|mpi| mismatch(&mpi, Some(family))).map_or(Ok(()), |problem| Err(Failure::new(problem)))
+}
+
 impl Findings {
     fn from_options(options: &DoctorOptions) -> Self {
         let mut problems = Vec::new();
@@ -152,7 +165,7 @@ fn absent(launcher: &Launcher, word: &str) -> Option<String> {
 fn mismatch(mpi: &MpiLibrary, family: Option<Family>) -> Option<String> {
     let (other, launcher) = match (family?, mpi.abi?) {
         (Family::Mpich, tributary_abi::Abi::OpenMpi) => ("Open MPI", "hydra"),
-        (Family::OpenMpi, tributary_abi::Abi::Mpich) => ("MPICH", "Open MPI"),
+        (Family::OpenMpi, tributary_abi::Abi::Mpich) if !mpi.has_pmix() => ("MPICH", "Open MPI"),
         _ => return None,
     };
     Some(format!(

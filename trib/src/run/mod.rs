@@ -39,6 +39,7 @@ pub fn run(options: &RunOptions) -> Result<(), Failure> {
     if options.dry_run {
         return say(&plan.ready);
     }
+    doctor::check_launcher(&options.command)?;
     if options.compare {
         return gain::run(options);
     }
