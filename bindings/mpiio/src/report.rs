@@ -35,6 +35,8 @@ pub struct Report {
     pub file: String,
     /// The version of this library.
     pub version: &'static str,
+    /// The path of this library, as the dynamic linker knows it.
+    pub library: String,
     /// The way in which calls reach the library.
     pub loaded: &'static str,
     #[serde(flatten)]
@@ -117,6 +119,7 @@ impl Report {
         Some(Self {
             file: open.backend.path.display().to_string(),
             version: env!("CARGO_PKG_VERSION"),
+            library: door::path().display().to_string(),
             loaded: door::current().name(),
             engine,
             not_taken,
@@ -150,7 +153,8 @@ impl Report {
     }
 
     fn text(&self) -> String {
-        let mut rows = vec![("tributary", self.file.clone())];
+        let mut rows =
+            vec![("tributary", self.file.clone()), ("library", format!("{}, {}", self.version, self.library))];
         rows.extend(door::is_component().then(|| ("loaded as", self.loaded.to_string())));
         rows.extend(self.engine.iter().flat_map(|engine| engine.rows(self.exchanged)));
         rows.extend(self.not_taken.iter().map(|why| ("left to MPI", why.clone())));
