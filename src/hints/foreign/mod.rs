@@ -76,7 +76,7 @@ pub const UNKNOWN: &str = "unknown key";
 
 /// Reason why a hint is not used that is for a library above, such as PnetCDF. Such a library puts its own hints into
 /// every info with which it opens a file.
-pub const ABOVE: &str = "the library above, such as PnetCDF, reads it";
+pub const ABOVE: &str = "only PnetCDF reads it: set it in PNETCDF_HINTS, or in the info of ncmpi_create or ncmpi_open";
 
 /// Returns the reason why a key that is no hint of this library is not used; [`UNKNOWN`] if it is a key of no known library, or if
 /// only a prefix matches and the key looks like a misspelt one.
