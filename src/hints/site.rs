@@ -169,6 +169,21 @@ impl Site {
         Some(format!("{source}: off {pattern}"))
     }
 
+    /// Returns a text for each line of hints that counts for no file, because an earlier line matches all of its files. Local.
+    pub fn never_reached(&self) -> Vec<String> {
+        let earlier = |at: usize, pattern: &str| {
+            self.hints[..at].iter().find(|(before, _)| glob::covers(&before.pattern, pattern))
+        };
+        let of_line = |(at, (later, source)): (usize, &(Specification, HintSource))| {
+            let (before, by) = earlier(at, &later.pattern)?;
+            let (pattern, before) = (&later.pattern, &before.pattern);
+            Some(format!(
+                "{source}: hints {pattern} counts for no file, as {before} of {by} comes first; put it before"
+            ))
+        };
+        self.hints.iter().enumerate().filter_map(of_line).collect()
+    }
+
     /// Adds the site's hints for the file `name`, except keys that are set already.
     pub(super) fn take(&self, file_hints: &mut FileHints, name: &str) {
         self.damaged.iter().for_each(|damaged| file_hints.leave_out(damaged.clone()));
@@ -433,6 +448,24 @@ mod tests {
         assert_eq!(beside(&root.join("current/lib/l.so")), Some(root.join("t/etc/tributary.conf")));
         let of_system = Path::new("/usr/bin/env").canonicalize().unwrap();
         assert_eq!(beside(&of_system), Some("/etc/tributary.conf".into()));
+    }
+
+    #[test]
+    fn lines_that_are_never_reached() {
+        let (_folder, path) = written(
+            "hints /scratch/*.nc:cb_nodes=1\nhints /scratch/*:cb_nodes=2\nhints /scratch/*.nc4:cb_nodes=3\n\
+             hints /scratch/*.nc:cb_nodes=4\nhints /home/*:cb_nodes=5",
+        );
+        let line = |number: usize| format!("{}, line {number}", path.display());
+        let due = |number: usize, pattern: &str, before: &str, by: usize| {
+            let by = line(by);
+            format!(
+                "{}: hints {pattern} counts for no file, as {before} of {by} comes first; put it before",
+                line(number)
+            )
+        };
+        let due = [due(3, "/scratch/*.nc4", "/scratch/*", 2), due(4, "/scratch/*.nc", "/scratch/*.nc", 1)];
+        assert_eq!(Site::lenient(path).never_reached(), due);
     }
 
     proptest! {

@@ -17,6 +17,8 @@ pub struct Settings {
     pub site: Option<SiteFile>,
     /// Line by which the site's file leaves the file or the program to the MPI library, if one does.
     pub policy: Option<String>,
+    /// Lines of the site's file that have no effect.
+    pub warnings: Vec<String>,
     /// Hints that were given and are in force.
     pub hints: Vec<Hint>,
     /// Hints that are not in force, and why.
@@ -96,7 +98,8 @@ impl Settings {
         let is_problem = |unused: &Unused| is_fault(unused) || crate::hints::is_misspelt(unused);
         let ignored = given.unused().iter().filter(|unused| !is_problem(unused)).cloned();
         let (hints, hints_ignored) = (given.used().map(hint).collect(), ignored.collect());
-        Self { variables, site, policy, hints, hints_ignored }
+        let warnings = environment.site().never_reached().iter().map(|line| format!("site: {line}")).collect();
+        Self { variables, site, policy, warnings, hints, hints_ignored }
     }
 }
 

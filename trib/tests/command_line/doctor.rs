@@ -194,6 +194,12 @@ fn the_sites_file_is_that_of_the_library() {
     assert_eq!(output.status.code(), Some(1), "{output:?}");
     let said = look(&[], Some("/nowhere"))["problems"].to_string();
     assert!(said.contains("TRIB_CONF: /nowhere: No such file"), "{said}");
+    // A line that counts for no file is a warning.
+    std::fs::write(&conf, "hints /scratch/*:cb_nodes=2\nhints /scratch/*.nc:cb_nodes=4\n").unwrap();
+    let found = look(&[], None);
+    let warning = format!("site: {}: hints /scratch/*.nc counts for no file", line(2));
+    assert!(found["warnings"][0].as_str().unwrap().starts_with(&warning), "{found}");
+    assert_eq!(of_site(&found), [""; 0]);
     // A file that cannot be read.
     std::fs::remove_file(&conf).and_then(|()| std::fs::create_dir(&conf)).unwrap();
     let found = look(&[], None);
