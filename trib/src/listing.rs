@@ -1,9 +1,12 @@
 //! Makes tables and lists as wide as the terminal; without a terminal, tables are as wide as a page.
 
-use comfy_table::{ContentArrangement, Table, presets};
+use comfy_table::{ContentArrangement, LineStyle, Table, TableStyle, presets};
 
 /// Width in characters if standard output is no terminal.
 const PIPED: u16 = 120;
+
+/// Style of a table without rules between its rows.
+pub const DENSE: TableStyle = presets::UTF8_HORIZONTAL_ONLY.row_separator(LineStyle::none());
 
 /// Minimum width to which text is folded.
 const NARROWEST: usize = 40;
