@@ -13,8 +13,17 @@ const NARROWEST: usize = 40;
 
 /// Returns the width of the output in columns: the variable COLUMNS, or else that of the terminal; none for a pipe or a file.
 pub fn width() -> Option<usize> {
+    width_of(&Table::new())
+}
+
+/// Returns the width of standard error, as [`width`] does.
+pub fn width_of_errors() -> Option<usize> {
+    width_of(Table::new().use_stderr())
+}
+
+fn width_of(table: &Table) -> Option<usize> {
     let named = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
-    named.or_else(|| Table::new().width().map(usize::from)).filter(|&width| width > 0).map(|width| width.max(NARROWEST))
+    named.or_else(|| table.width().map(usize::from)).filter(|&width| width > 0).map(|width| width.max(NARROWEST))
 }
 
 /// Returns lines that begin with `name` and have `text` in a column of their own, from `column` on, folded at `width` if there is

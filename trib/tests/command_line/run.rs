@@ -132,6 +132,11 @@ fn a_dry_run_prints_the_command_and_runs_nothing() {
             &[("LD_PRELOAD", "/d/libdarshan.so")],
             "srun --export=LD_PRELOAD=/d/libdarshan.so:LIBRARY,TRIB_REPORT=1 ./rank",
         ),
+        (
+            "--report -- aprun ./rank",
+            &[("COLUMNS", "80")],
+            "aprun -e LD_PRELOAD=LIBRARY -e TRIB_REPORT=1 -e COLUMNS=80 ./rank",
+        ),
         ("-- flux run -n 2 ./rank", &[], "flux run --env=LD_PRELOAD=LIBRARY -n 2 ./rank"),
         (
             "--capture -- jsrun -n 2 ./rank",
