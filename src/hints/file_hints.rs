@@ -60,6 +60,13 @@ impl Given {
     }
 }
 
+impl Unused {
+    /// Returns true if the hint is not used because no known library has its key.
+    pub fn is_of_no_library(&self) -> bool {
+        self.why.starts_with(foreign::UNKNOWN)
+    }
+}
+
 impl std::fmt::Display for Unused {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Self { key, value, source, why } = self;

@@ -10,7 +10,7 @@
 //! # Ok::<(), tributary::Error>(())
 //! ```
 //!
-//! Unknown keys are ignored, as MPI requires; an unknown key that begins with `trib_` is an error. In descending precedence:
+//! Unknown keys are ignored, as MPI requires ([`Hints::unknown_keys`] returns them); an unknown key that begins with `trib_` is an error. In descending precedence:
 //! arguments of the call, the environment variable `TRIB_HINTS`, the file that `TRIB_HINTS_FILE` names, the defaults.
 //! [`Environment`] adds hints for other MPI libraries: ROMIO's file of hints, Cray's hints by file name, variables of Intel and
 //! Open MPI. The caller must pass the same hints on all ranks; [`crate::File::open`] checks this.
@@ -108,6 +108,19 @@ impl Hints {
         let mut hints = Self::default();
         hints.apply(text)?;
         Ok(hints)
+    }
+
+    /// Returns an error for each key of a text that is a hint of no known library, with a similar key. [`Hints::parse`] ignores
+    /// unknown keys, as MPI requires; a program that takes hints from its user can show these errors.
+    ///
+    /// ```
+    /// # use tributary::Hints;
+    /// let unknown: Vec<String> = Hints::unknown_keys("cb_node=2").map(|error| error.to_string()).collect();
+    /// assert_eq!(unknown, ["hint cb_node does not exist; did you mean cb_nodes?"]);
+    /// ```
+    pub fn unknown_keys(text: &str) -> impl Iterator<Item = Error> {
+        let keys = pairs(text).filter_map(|(_, pair)| Some(pair.ok()?.0));
+        keys.filter(|key| find(key).is_none() && foreign::why_not(key) == foreign::UNKNOWN).map(unknown_with)
     }
 
     /// Reads the hints of a file. Hints that the file does not set have their defaults.
@@ -356,7 +369,7 @@ fn advice(key: &str) -> String {
     let all = || KEYS.iter().map(|row| row.key);
     let ours = || all().filter(|known| known.starts_with(OURS));
     let longer: Vec<_> = ours().filter(|known| known.starts_with(&format!("{key}_"))).collect();
-    match similar(key, all()) {
+    match meant(key) {
         _ if !longer.is_empty() => format!("did you mean {}?", longer.join(" or ")),
         Some(known) => format!("did you mean {known}?"),
         None if key.starts_with(OURS) => format!("known keys: {}", ours().collect::<Vec<_>>().join(", ")),
@@ -371,20 +384,9 @@ pub fn similar<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
     closest.filter(|&(edits, known)| edits <= 3 && 3 * edits < known.len()).map(|(_, known)| known)
 }
 
-/// Checks that each key of a text is a hint of some library. For command lines only: elsewhere MPI requires that
-/// unknown keys are ignored.
-///
-/// # Errors
-/// [`Error::UnknownHint`], with a similar key.
-pub fn check_keys(text: &str) -> Result<()> {
-    let read = |key: &str| find(key).is_some() || foreign::why_not(key) != foreign::UNKNOWN;
-    let wrong = pairs(text).filter_map(|(_, pair)| pair.ok()).find(|(key, _)| !read(key));
-    wrong.map_or(Ok(()), |(key, _)| Err(unknown_with(key)))
-}
-
-/// Returns the hint of this library whose key is similar to `key`.
+/// Returns the key of a hint, of this library or another, that is similar to `key`.
 pub(crate) fn meant(key: &str) -> Option<&'static str> {
-    similar(key, KEYS.iter().map(|row| row.key))
+    similar(key, KEYS.iter().map(|row| row.key).chain(foreign::names()))
 }
 
 /// Returns the Levenshtein distance of `a` and `b`, in letters. O(|a| |b|).

@@ -88,7 +88,7 @@ impl Site {
         let file = path.display().to_string();
         let text = match read_text(NAME, &path) {
             Ok(text) => text,
-            Err(_) if std::fs::metadata(&path).is_err_and(|cause| is_absent(cause.kind())) => return site,
+            Err(_) if !is_there(&path) => return site,
             Err(error) => {
                 let given = Given::new(NAME, &file, file.clone());
                 return Self { damaged: vec![given.because(error.to_string())], file: Some(path), ..site };
@@ -108,10 +108,14 @@ impl Site {
     /// the line. Local; reads the file.
     pub fn faults(library: Option<&Path>) -> Vec<String> {
         let named = crate::variable(VARIABLE).filter(|value| !value.is_empty()).map(PathBuf::from);
+        let is_named = named.is_some();
         let Some(path) = named.or_else(|| library.map_or_else(of_process, beside)) else { return Vec::new() };
-        // If the file cannot be read, either TRIB_CONF names it, which is an error elsewhere, or the site has no
-        // file.
-        let Ok(text) = read_text(VARIABLE, &path) else { return Vec::new() };
+        let text = match read_text(NAME, &path) {
+            Ok(text) => text,
+            // If TRIB_CONF names the file, this is an error elsewhere.
+            Err(error) if !is_named && is_there(&path) => return vec![format!("{}: {error}", path.display())],
+            Err(_) => return Vec::new(),
+        };
         let shown = path.display();
         let of_line = |(number, line)| {
             faults(line).into_iter().map(move |fault| (number, fault)).collect::<Vec<(usize, String)>>()
@@ -163,6 +167,21 @@ impl Site {
     pub fn leaves_program(&self, program: &Path) -> Option<String> {
         let (pattern, source) = self.off.iter().find(|(pattern, _)| is_of(pattern, program))?;
         Some(format!("{source}: off {pattern}"))
+    }
+
+    /// Returns a text for each line of hints that counts for no file, because an earlier line matches all of its files. Local.
+    pub fn never_reached(&self) -> Vec<String> {
+        let earlier = |at: usize, pattern: &str| {
+            self.hints[..at].iter().find(|(before, _)| glob::covers(&before.pattern, pattern))
+        };
+        let of_line = |(at, (later, source)): (usize, &(Specification, HintSource))| {
+            let (before, by) = earlier(at, &later.pattern)?;
+            let (pattern, before) = (&later.pattern, &before.pattern);
+            Some(format!(
+                "{source}: hints {pattern} counts for no file, as {before} of {by} comes first; put it before"
+            ))
+        };
+        self.hints.iter().enumerate().filter_map(of_line).collect()
     }
 
     /// Adds the site's hints for the file `name`, except keys that are set already.
@@ -229,8 +248,10 @@ fn wrong_hint((key, value): &(String, String)) -> Option<String> {
     Hints::default().set(key, value).err().map(|error| error.to_string())
 }
 
-fn is_absent(kind: ErrorKind) -> bool {
-    matches!(kind, ErrorKind::NotFound | ErrorKind::NotADirectory)
+/// Returns false if there is no such file; true also if this user may not look.
+fn is_there(path: &Path) -> bool {
+    let absent = |cause: std::io::Error| matches!(cause.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory);
+    !std::fs::metadata(path).is_err_and(absent)
 }
 
 /// Returns true if `pattern` matches a program: the whole path if the pattern has a `/`, otherwise the file name.
@@ -427,6 +448,24 @@ mod tests {
         assert_eq!(beside(&root.join("current/lib/l.so")), Some(root.join("t/etc/tributary.conf")));
         let of_system = Path::new("/usr/bin/env").canonicalize().unwrap();
         assert_eq!(beside(&of_system), Some("/etc/tributary.conf".into()));
+    }
+
+    #[test]
+    fn lines_that_are_never_reached() {
+        let (_folder, path) = written(
+            "hints /scratch/*.nc:cb_nodes=1\nhints /scratch/*:cb_nodes=2\nhints /scratch/*.nc4:cb_nodes=3\n\
+             hints /scratch/*.nc:cb_nodes=4\nhints /home/*:cb_nodes=5",
+        );
+        let line = |number: usize| format!("{}, line {number}", path.display());
+        let due = |number: usize, pattern: &str, before: &str, by: usize| {
+            let by = line(by);
+            format!(
+                "{}: hints {pattern} counts for no file, as {before} of {by} comes first; put it before",
+                line(number)
+            )
+        };
+        let due = [due(3, "/scratch/*.nc4", "/scratch/*", 2), due(4, "/scratch/*.nc", "/scratch/*.nc", 1)];
+        assert_eq!(Site::lenient(path).never_reached(), due);
     }
 
     proptest! {

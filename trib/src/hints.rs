@@ -1,7 +1,7 @@
 //! `trib hints`, and the hints of other commands: options override the environment.
 
 use tributary::Hints;
-use tributary::hints::{self, Environment, FileHints, HintRow};
+use tributary::hints::{self, Environment, FileHints, HintRow, Unused};
 
 use crate::cli::HintsOptions;
 use crate::cli::replay::How;
@@ -11,9 +11,18 @@ use crate::{Failure, listing, say};
 fn with_options<'a>(options: impl IntoIterator<Item = &'a String>) -> Result<FileHints, Failure> {
     let mut asked = Environment::of_process().map_err(explained)?.file_hints("");
     for option in options {
-        hints::check_keys(option).and_then(|()| asked.text(option)).map_err(explained)?;
+        add(&mut asked, option).map_err(explained)?;
     }
     Ok(asked)
+}
+
+/// Adds the hints of an option.
+///
+/// # Errors
+/// A hint that no library has, or a value that is not allowed.
+pub fn add(asked: &mut FileHints, option: &str) -> tributary::Result<()> {
+    Hints::unknown_keys(option).next().map_or(Ok(()), Err)?;
+    asked.text(option)
 }
 
 /// Adds to an error about a hint's value where the hint is explained.
@@ -42,6 +51,25 @@ pub fn check(options: &[String]) -> Result<(), Failure> {
     with_options(options).map(drop)
 }
 
+/// Returns a line for each hint of the user's environment that no library has. Only this library reads these variables, so such
+/// a hint is a mistake.
+pub fn of_no_library(given: &FileHints) -> Vec<String> {
+    given.unused().iter().filter(|unused| is_misspelt(unused)).map(|unused| format!("hint {unused}")).collect()
+}
+
+/// Returns true for a hint of the user's environment that no library has.
+pub fn is_misspelt(unused: &Unused) -> bool {
+    unused.is_of_no_library() && unused.source.starts_with("TRIB_HINTS")
+}
+
+/// Returns the lines of [`of_no_library`] for this process.
+///
+/// # Errors
+/// A value that is not allowed.
+pub fn mistakes_of_process() -> Result<Vec<String>, Failure> {
+    Ok(of_no_library(&with_options([])?))
+}
+
 /// Returns the hints of a replay, from the environment and the options.
 pub fn of_replay(options: &How) -> Result<Hints, Failure> {
     let mut asked = with_options(&options.hints)?;
@@ -61,27 +89,22 @@ pub fn of_replay(options: &How) -> Result<Hints, Failure> {
     Ok(asked.hints().clone())
 }
 
-/// Width of the terminal in characters from which the table has all columns.
-const WIDE: u16 = 110;
-
-fn in_columns(mut table: comfy_table::Table, rows: &[HintRow]) -> comfy_table::Table {
-    for row in rows {
-        table.add_row([row.key, &row.value, &row.default, row.unit, &allowed(row), &meaning(row)]);
-    }
-    listing::keep_words(&mut table);
-    table
+/// Returns the list of all hints: name, value, and what the hint sets, in one line each; folded at `width`, if there is one.
+fn list(rows: &[HintRow], width: Option<usize>) -> String {
+    let hint = |row: &HintRow| format!("{}={}", row.key, row.value);
+    // A long value has a line of its own.
+    let column =
+        rows.iter().map(|row| hint(row).chars().count()).filter(|&count| count <= WIDEST).max().unwrap_or(0) + 2;
+    let entry = |row: &HintRow| listing::entry(&hint(row), first_sentence(row), column, width);
+    rows.iter().map(entry).collect()
 }
 
-/// Returns the table with two columns, for a narrow terminal on which six columns do not fit.
-fn narrow(rows: &[HintRow]) -> comfy_table::Table {
-    let mut table = listing::table(["hint", "meaning"]);
-    for row in rows {
-        let default = if row.value == row.default { String::new() } else { format!("\ndefault {}", row.default) };
-        let hint = format!("{}\n= {}{default}", row.key, valued(row));
-        table.add_row([hint, format!("{} Allowed: {}", meaning(row), allowed(row))]);
-    }
-    listing::keep_words(&mut table);
-    table
+/// Maximum width of a name and a value before what they mean, in columns.
+const WIDEST: usize = 32;
+
+/// Returns the first sentence of a hint's meaning.
+fn first_sentence(row: &HintRow) -> &str {
+    row.meaning.find(". ").map_or(row.meaning, |end| &row.meaning[..=end])
 }
 
 /// Returns the value of a hint as text: a number with its unit.
@@ -92,26 +115,18 @@ fn valued(row: &HintRow) -> String {
     }
 }
 
-fn meaning(row: &HintRow) -> String {
-    row.meaning.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
-/// Returns the allowed values as text, with blanks around each |, so that a list of words can be wrapped.
-fn allowed(row: &HintRow) -> String {
-    row.allowed.replace('|', " | ")
-}
-
-/// Returns the text about one hint, line by line.
-fn one(row: &HintRow) -> String {
-    format!(
-        "{key}={}\n  default  {}\n  allowed  {}\n  meaning  {}\n  set it   {}",
-        valued(row),
-        row.default,
-        row.allowed,
-        meaning(row),
-        row.when,
-        key = row.key
-    )
+/// Returns the text about one hint, folded at `width`, if there is one.
+fn one(row: &HintRow, width: Option<usize>) -> String {
+    // Blanks around each |, so that a list of words can be folded.
+    let allowed = row.allowed.replace('|', " | ");
+    let parts = [
+        ("  default", row.default.as_str()),
+        ("  allowed", &allowed),
+        ("  meaning", row.meaning),
+        ("  set it", row.when),
+    ];
+    let parts: String = parts.iter().map(|(name, text)| listing::entry(name, text, 11, width)).collect();
+    format!("{}={}\n{parts}", row.key, valued(row))
 }
 
 /// Prints all hints, or one.
@@ -133,14 +148,14 @@ pub fn run(options: &HintsOptions) -> Result<(), Failure> {
         let rows: Vec<_> = rows.iter().map(row).collect();
         return say(serde_json::to_string_pretty(&rows)?);
     }
+    let width = listing::width();
     if options.name.is_some() {
-        return rows.iter().try_for_each(|row| say(one(row)));
+        return rows.iter().try_for_each(|row| say(one(row, width).trim_end()));
     }
-    let wide = listing::table(["hint", "value", "default", "unit", "allowed", "meaning"]);
-    let table = if wide.width().is_none_or(|width| width >= WIDE) { in_columns(wide, &rows) } else { narrow(&rows) };
-    let order = "Set by Cray's MPICH_MPIIO_HINTS, --hint KEY=VALUE, TRIB_HINTS='key=value;...', a file named by \
-    TRIB_HINTS_FILE, hints for other MPI libraries, or the site (docs/reference/hints.md); the first that sets a hint wins.";
-    say(format!("{table}\n{order}"))
+    say(format!(
+        "{}`trib hints NAME` explains a hint; docs/reference/hints.md says where to set it",
+        list(&rows, width)
+    ))
 }
 
 #[cfg(test)]
@@ -149,10 +164,19 @@ mod tests {
 
     #[test]
     fn eighty_columns_are_enough() {
-        let mut table = narrow(&Hints::default().table());
-        table.set_width(80);
-        let shown = table.to_string();
-        assert!(shown.lines().all(|line| line.chars().count() <= 80), "{shown}");
-        assert!(shown.contains("cb_buffer_size") && shown.contains("= 30 seconds"), "{shown}");
+        let mut hints = Hints::default();
+        hints.set("trib_machine", "/a/path/longer/than/any/column").unwrap();
+        let rows = hints.table();
+        for shown in rows.iter().map(|row| one(row, Some(80))).chain([list(&rows, Some(80))]) {
+            assert!(shown.lines().all(|line| line.chars().count() <= 80), "{shown}");
+        }
+        let piped = list(&rows, None);
+        assert_eq!(piped.lines().count(), rows.len(), "{piped}");
+        assert!(piped.starts_with("cb_nodes=auto  "), "{piped}");
+        assert!(
+            piped.contains("  Number of I/O aggregators: the ranks that access the file for all ranks.\n"),
+            "{piped}"
+        );
+        assert!(piped.contains("\ntrib_machine=/a/path/longer/than/any/column  Path of"), "{piped}");
     }
 }

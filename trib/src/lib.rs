@@ -46,6 +46,8 @@ pub mod text;
 mod variables;
 pub mod verify;
 
+use std::ffi::OsString;
+use std::io::IsTerminal;
 use std::process::ExitCode;
 
 use indicatif::ProgressBar;
@@ -111,11 +113,17 @@ pub fn progress(length: u64, what: &'static str) -> ProgressBar {
     ProgressBar::new(length).with_style(style).with_message(what)
 }
 
+/// Returns true if messages may have colours: on a terminal, unless NO_COLOR is set.
+fn is_coloured(is_terminal: bool, no_color: Option<OsString>) -> bool {
+    is_terminal && no_color.is_none_or(|value| value.is_empty())
+}
+
 /// Runs a command of the program `name`. Messages and the error go to standard error.
 pub fn run(name: &str, command: impl FnOnce() -> Result<(), Failure>) -> ExitCode {
     tracing_subscriber::fmt()
         .with_env_filter(tracing_subscriber::EnvFilter::try_from_env("TRIB_LOG").unwrap_or_else(|_| "warn".into()))
         .with_writer(std::io::stderr)
+        .with_ansi(is_coloured(std::io::stderr().is_terminal(), std::env::var_os("NO_COLOR")))
         .init();
     match command() {
         Ok(()) => ExitCode::SUCCESS,
@@ -136,9 +144,21 @@ pub fn main() -> ExitCode {
         Command::Doctor(options) => doctor::run(&options),
         Command::Replay(options) => replay::run(&options),
         Command::Hints(options) => hints::run(&options),
-        Command::Compare(options) => compare::run(&options),
+        Command::Compare(options) => doctor::check_launcher(&options.command).and_then(|()| compare::run(&options)),
         Command::Capture(command) => capture::run(&command),
         Command::Explain(options) => explain::run(&options),
         Command::Manual(options) => manual::run(&options),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn colours_are_for_terminals() {
+        for (is_terminal, no_color, due) in
+            [(true, None, true), (true, Some(""), true), (true, Some("1"), false), (false, None, false)]
+        {
+            assert_eq!(super::is_coloured(is_terminal, no_color.map(Into::into)), due, "{is_terminal} {no_color:?}");
+        }
+    }
 }

@@ -1,16 +1,61 @@
-//! Makes tables as wide as the terminal; without a terminal as wide as a page.
+//! Makes tables and lists as wide as the terminal; without a terminal, tables are as wide as a page.
 
-use comfy_table::{ColumnConstraint, ContentArrangement, Table, Width, presets};
+use comfy_table::{ContentArrangement, LineStyle, Table, TableStyle, presets};
 
 /// Width in characters if standard output is no terminal.
 const PIPED: u16 = 120;
 
+/// Style of a table without rules between its rows.
+pub const DENSE: TableStyle = presets::UTF8_HORIZONTAL_ONLY.row_separator(LineStyle::none());
+
+/// Minimum width to which text is folded.
+const NARROWEST: usize = 40;
+
+/// Returns the width of the output in columns: the variable COLUMNS, or else that of the terminal; none for a pipe or a file.
+pub fn width() -> Option<usize> {
+    width_of(&Table::new())
+}
+
+/// Returns the width of standard error, as [`width`] does.
+pub fn width_of_errors() -> Option<usize> {
+    width_of(Table::new().use_stderr())
+}
+
+fn width_of(table: &Table) -> Option<usize> {
+    let named = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
+    named.or_else(|| table.width().map(usize::from)).filter(|&width| width > 0).map(|width| width.max(NARROWEST))
+}
+
+/// Returns lines that begin with `name` and have `text` in a column of their own, from `column` on, folded at `width` if there is
+/// one.
+pub fn entry(name: &str, text: &str, column: usize, width: Option<usize>) -> String {
+    let mut lines = vec![format!("{name:<column$}")];
+    if lines[0].chars().count() > column {
+        match width {
+            Some(_) => lines.push(" ".repeat(column)),
+            None => lines[0].push_str("  "),
+        }
+    }
+    let mut is_begun = false;
+    for word in text.split_whitespace() {
+        let last = lines.last().map_or(0, |line| line.chars().count());
+        if is_begun && width.is_some_and(|width| last + 1 + word.chars().count() > width) {
+            lines.push(" ".repeat(column));
+            is_begun = false;
+        }
+        if let Some(line) = lines.last_mut() {
+            line.push_str(if is_begun { " " } else { "" });
+            line.push_str(word);
+        }
+        is_begun = true;
+    }
+    lines.iter().map(|line| format!("{}\n", line.trim_end())).collect()
+}
+
 /// Returns an empty table with these columns.
 pub fn table<const N: usize>(header: [&str; N]) -> Table {
     let mut table = of(header);
-    if !table.is_tty() {
-        table.set_width(PIPED);
-    }
+    table.set_width(width().and_then(|width| width.try_into().ok()).unwrap_or(PIPED));
     table
 }
 
@@ -27,21 +72,4 @@ fn of<const N: usize>(header: [&str; N]) -> Table {
     table.set_content_arrangement(ContentArrangement::Dynamic);
     table.set_header(header);
     table
-}
-
-/// Makes every column at least as wide as its longest word.
-pub fn keep_words(table: &mut Table) {
-    let longest = |column: &comfy_table::Column| {
-        let words = |cell: Option<&comfy_table::Cell>| {
-            let text = cell.map(comfy_table::Cell::content).unwrap_or_default();
-            text.split_whitespace().map(|word| word.chars().count()).max().unwrap_or(0)
-        };
-        table.column_cells_with_header_iter(column.index).map(words).max().unwrap_or(0)
-    };
-    let widths: Vec<usize> = table.column_iter().map(longest).collect();
-    for (column, longest) in table.column_iter_mut().zip(widths) {
-        // The width includes the blanks on both sides.
-        let width = u16::try_from(longest + 2).unwrap_or(u16::MAX);
-        column.set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(width)));
-    }
 }

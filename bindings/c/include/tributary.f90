@@ -42,7 +42,7 @@ module tributary
     public :: trib_test, trib_wait, trib_write_at, trib_read_at
     public :: trib_extents_create, trib_extents_add_list, trib_extents_add_run, trib_extents_add_subarray
     public :: trib_extents_total, trib_extents_free
-    public :: trib_get_hint, trib_get_statistics, trib_report_json
+    public :: trib_check_hints, trib_get_hint, trib_get_statistics, trib_report_json
     public :: trib_error_string, trib_last_error_message, trib_version
 
     interface
@@ -219,6 +219,11 @@ module tributary
             type(c_ptr), intent(out) :: file
         end function
 
+        integer(c_int) function c_check_hints(hints) bind(c, name="trib_check_hints")
+            import
+            character(kind=c_char), intent(in) :: hints(*)
+        end function
+
         integer(c_int) function c_get_hint(file, key, value, size, length) bind(c, name="trib_get_hint")
             import
             type(c_ptr), value :: file, value
@@ -264,6 +269,12 @@ contains
         type(c_ptr), intent(out) :: file
 
         trib_open = c_open(int(comm, c_int), trim(path) // c_null_char, mode, trim(hints) // c_null_char, file)
+    end function
+
+    integer(c_int) function trib_check_hints(hints)
+        character(len=*), intent(in) :: hints
+
+        trib_check_hints = c_check_hints(trim(hints) // c_null_char)
     end function
 
     integer(c_int) function trib_get_hint(file, key, value)

@@ -253,8 +253,9 @@ const char *trib_version(void);
  *
  * `mode` is one of `trib_mode`. `hints` is NULL or "key=value;key=value...". Where sources of hints disagree, the first of
  * these wins: Cray's MPICH_MPIIO_HINTS, `hints`, the environment variable TRIB_HINTS, the file that the environment
- * variable TRIB_HINTS_FILE names, other hints for other MPI libraries (docs/reference/hints.md). The process's first open reads the
- * variables and files. `*file` becomes the file, or NULL on any error.
+ * variable TRIB_HINTS_FILE names, other hints for other MPI libraries (docs/reference/hints.md). Unknown keys are ignored;
+ * `trib_check_hints` finds them. The process's first open reads the variables and files. `*file` becomes the file, or NULL on any
+ * error.
  *
  * Errors: the same on all ranks. One exception: if `comm` is not usable (MPI_COMM_NULL, an intercommunicator, MPI not
  * initialised), this rank returns TRIB_ERR_ARGUMENT at once.
@@ -490,6 +491,15 @@ trib_status trib_write_at(trib_file *file, int64_t offset, const void *buffer, i
  * the number of these bytes before the end of the file. The rest of the buffer is not changed.
  */
 trib_status trib_read_at(trib_file *file, int64_t offset, void *buffer, int64_t length, int64_t *bytes);
+
+/**
+ * Checks a text of hints, "key=value;key=value...", before it is passed to `trib_open`, which ignores unknown keys, as MPI
+ * requires. Needs no MPI. Not collective.
+ *
+ * Errors: TRIB_ERR_ARGUMENT for a part that is not "key=value"; TRIB_ERR_HINT for a value that is not allowed, and for a key that
+ * no known library has. `trib_last_error_message` names the key, and a similar one that exists.
+ */
+trib_status trib_check_hints(const char *hints);
 
 /**
  * Returns the number of hints, for `trib_hint_at`; 0 for a NULL file. Not collective.

@@ -16,7 +16,7 @@ use tributary_bindings::hints::not_of_the_file;
 use tributary_bindings::opening::endpoint_on;
 use tributary_bindings::prefix::without_prefix;
 
-use super::hints::HintTable;
+use super::hints::{HintTable, utf8};
 use super::running::Busy;
 use super::status::{guarded, trib_status};
 
@@ -87,8 +87,9 @@ unsafe fn engine_for<'a>(file: *mut trib_file, function: &'static str) -> Result
 ///
 /// `mode` is one of `trib_mode`. `hints` is NULL or "key=value;key=value...". Where sources of hints disagree, the first of
 /// these wins: Cray's MPICH_MPIIO_HINTS, `hints`, the environment variable TRIB_HINTS, the file that the environment
-/// variable TRIB_HINTS_FILE names, other hints for other MPI libraries (docs/reference/hints.md). The process's first open reads the
-/// variables and files. `*file` becomes the file, or NULL on any error.
+/// variable TRIB_HINTS_FILE names, other hints for other MPI libraries (docs/reference/hints.md). Unknown keys are ignored;
+/// `trib_check_hints` finds them. The process's first open reads the variables and files. `*file` becomes the file, or NULL on any
+/// error.
 ///
 /// Errors: the same on all ranks. One exception: if `comm` is not usable (MPI_COMM_NULL, an intercommunicator, MPI not
 /// initialised), this rank returns TRIB_ERR_ARGUMENT at once.
@@ -151,8 +152,7 @@ unsafe fn arguments(
     let mut asked = Environment::of_process()?.file_hints(&path.to_string_lossy());
     if !hints.is_null() {
         // SAFETY: not null, so it ends with 0.
-        let text = unsafe { CStr::from_ptr(hints) };
-        asked.text(text.to_str().map_err(|_| Error::argument("hints", text.to_string_lossy(), "UTF-8 text"))?)?;
+        asked.text(utf8(unsafe { CStr::from_ptr(hints) })?)?;
     }
     Ok((path, mode, asked))
 }

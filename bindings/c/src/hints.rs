@@ -2,7 +2,7 @@
 
 use std::ffi::{CStr, CString, c_char};
 
-use tributary::{Error, File, Result};
+use tributary::{Error, File, Hints, Result};
 use tributary_bindings::hints::in_force;
 
 use super::file::{opened, trib_file};
@@ -19,6 +19,29 @@ impl HintTable {
         let entries = in_force(file, |_| true).into_iter();
         Self(entries.map(|(key, value)| (text(key.to_string()), text(value))).collect())
     }
+}
+
+/// Checks a text of hints, "key=value;key=value...", before it is passed to `trib_open`, which ignores unknown keys, as MPI
+/// requires. Needs no MPI. Not collective.
+///
+/// Errors: TRIB_ERR_ARGUMENT for a part that is not "key=value"; TRIB_ERR_HINT for a value that is not allowed, and for a key that
+/// no known library has. `trib_last_error_message` names the key, and a similar one that exists.
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn trib_check_hints(hints: *const c_char) -> trib_status {
+    guarded(|| {
+        if hints.is_null() {
+            return Err(Error::argument("hints", "NULL", "a text of hints"));
+        }
+        // SAFETY: the caller's promise: the text ends with 0.
+        let text = utf8(unsafe { CStr::from_ptr(hints) })?;
+        Hints::parse(text)?;
+        Hints::unknown_keys(text).next().map_or(Ok(()), Err)
+    })
+}
+
+/// Returns the text of hints that a C program passes.
+pub(super) fn utf8(text: &CStr) -> Result<&str> {
+    text.to_str().map_err(|_| Error::argument("hints", text.to_string_lossy(), "UTF-8 text"))
 }
 
 /// Returns the number of hints, for `trib_hint_at`; 0 for a NULL file. Not collective.

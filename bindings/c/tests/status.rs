@@ -4,6 +4,7 @@ use std::ffi::CStr;
 
 use tributary::Error;
 use tributary::error::{FileOperation, IoCause, IoClass};
+use tributary_c::hints::trib_check_hints;
 use tributary_c::status::trib_status::{self, *};
 use tributary_c::status::{guarded, trib_error_string, trib_last_error_message};
 
@@ -65,4 +66,21 @@ fn each_thread_has_its_last_error() {
     assert_eq!(last(), "communication failed: of one thread");
     guarded(|| Err(Error::fabric("with a \0 in it")));
     assert_eq!(last(), "communication failed: with a \\0 in it");
+}
+
+#[test]
+fn hints_are_checked_before_a_file_is_opened() {
+    for (text, due, says) in [
+        (c"cb_nodes=2; romio_cb_alltoall=disable; nc_header_align_size=4", TRIB_OK, ""),
+        (c"cb_node=2", TRIB_ERR_HINT, "hint cb_node does not exist; did you mean cb_nodes?"),
+        (c"cb_nodes=many", TRIB_ERR_HINT, "hint cb_nodes: `many` is not allowed"),
+        (c"cb_nodes", TRIB_ERR_ARGUMENT, "hints: cb_nodes; allowed: key=value"),
+        (c"cb_nodes=\xff", TRIB_ERR_ARGUMENT, "allowed: UTF-8 text"),
+    ] {
+        // SAFETY: the text ends with 0.
+        assert_eq!(unsafe { trib_check_hints(text.as_ptr()) }, due, "{text:?}");
+        assert!(due == TRIB_OK || last().contains(says), "{}", last());
+    }
+    // SAFETY: NULL is an error.
+    assert_eq!(unsafe { trib_check_hints(std::ptr::null()) }, TRIB_ERR_ARGUMENT);
 }

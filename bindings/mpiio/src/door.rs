@@ -11,6 +11,7 @@
 
 use std::ffi::{c_int, c_void};
 use std::mem::transmute;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicU8, Ordering};
 
 use tributary_abi::{LinkedFunction, find, path_of};
@@ -66,6 +67,11 @@ pub fn current() -> Door {
     if is_component() { Door::Component } else { Door::Preload }
 }
 
+/// Returns the path of this copy of the library, for reports; of the program, if it is linked into that. Local.
+pub fn path() -> PathBuf {
+    path_of(decide as *const () as usize)
+}
+
 /// Returns 1 if this copy of the library takes the program's calls as the preloaded library, otherwise 0. A second
 /// copy that Open MPI loads as a component asks for it.
 #[unsafe(export_name = "tributary_mpiio_is_preloaded")]
@@ -80,7 +86,7 @@ pub fn is_taken_by_another_copy() -> bool {
     let first = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"tributary_mpiio_is_preloaded".as_ptr()) };
     // The linker may bind an exported name in this copy to the other copy, so a function that is not exported says which
     // file this is.
-    if first.is_null() || path_of(first as usize) == path_of(decide as *const () as usize) {
+    if first.is_null() || path_of(first as usize) == path() {
         return false;
     }
     // SAFETY: the function of this name in another copy, which has this type.
@@ -127,5 +133,6 @@ mod tests {
         assert!(!is_through(Door::Component));
         assert_eq!(current(), Door::Preload);
         assert!(!is_taken_by_another_copy());
+        assert!(path().file_name().is_some_and(|name| name.to_string_lossy().starts_with("tributary_mpiio")));
     }
 }

@@ -35,6 +35,8 @@ pub struct Report {
     pub file: String,
     /// The version of this library.
     pub version: &'static str,
+    /// The path of this library, as the dynamic linker knows it.
+    pub library: String,
     /// The way in which calls reach the library.
     pub loaded: &'static str,
     #[serde(flatten)]
@@ -119,6 +121,7 @@ impl Report {
         Some(Self {
             file: open.backend.path.display().to_string(),
             version: env!("CARGO_PKG_VERSION"),
+            library: door::path().display().to_string(),
             loaded: door::current().name(),
             engine,
             not_taken,
@@ -148,6 +151,7 @@ impl Report {
         let report = Self {
             file: path.display().to_string(),
             version: env!("CARGO_PKG_VERSION"),
+            library: door::path().display().to_string(),
             loaded: door::current().name(),
             engine: None,
             not_taken: Some(format!("not opened: {error}")),
@@ -183,7 +187,8 @@ impl Report {
     }
 
     fn text(&self) -> String {
-        let mut rows = vec![("tributary", self.file.clone())];
+        let mut rows =
+            vec![("tributary", self.file.clone()), ("library", format!("{}, {}", self.version, self.library))];
         rows.extend(door::is_component().then(|| ("loaded as", self.loaded.to_string())));
         rows.extend(self.engine.iter().flat_map(|engine| engine.rows(self.exchanged)));
         rows.extend(self.not_taken.iter().map(|why| ("left to MPI", why.clone())));
@@ -214,7 +219,7 @@ impl Report {
             rows.extend(self.speed().map(|speed| ("speed", speed)));
         }
         rows.extend(others_text(&self.other_calls).map(|text| ("other calls", text)));
-        bordered(&rows)
+        bordered(&rows, columns(std::env::var("COLUMNS").ok().as_deref()))
     }
 
     /// Returns the bytes of all accelerated calls divided by their seconds, as text; None if there were no such
@@ -314,10 +319,18 @@ fn plural(count: u64, word: &str) -> String {
     if count == 1 { word.to_string() } else { format!("{word}s") }
 }
 
-/// Maximum width of a report, in columns. A longer word makes the report wider.
+/// Maximum width of a report, in columns, unless the variable COLUMNS is set. A longer word makes the report wider.
 const COLUMNS: usize = 110;
+/// Minimum width that COLUMNS may set.
+const NARROWEST: usize = 60;
 /// Number of columns that the border and the space between the two columns take.
 const BESIDE: usize = 7;
+
+/// Returns the maximum width of a report for this value of COLUMNS. `trib run` sets it for the ranks, which have no terminal.
+fn columns(named: Option<&str>) -> usize {
+    let named = named.and_then(|columns| columns.trim().parse().ok()).filter(|&columns| columns > 0);
+    named.map_or(COLUMNS, |columns: usize| columns.max(NARROWEST))
+}
 
 /// Splits a line at blanks into parts of at most `width` columns. A longer word stays whole, so that the name of a
 /// file can be copied.
@@ -333,10 +346,10 @@ fn folded(line: &str, width: usize) -> Vec<String> {
     parts
 }
 
-/// Returns a table of two columns in a border. A value may have several lines, as a file's name may.
-fn bordered(rows: &[(&str, String)]) -> String {
+/// Returns a table of two columns in a border, folded at `width` columns. A value may have several lines, as a file's name may.
+fn bordered(rows: &[(&str, String)], width: usize) -> String {
     let first = rows.iter().map(|(what, _)| what.len()).max().unwrap_or(0);
-    let width = COLUMNS.saturating_sub(first + BESIDE);
+    let width = width.saturating_sub(first + BESIDE);
     let lines = rows.iter().flat_map(|(_, value)| value.lines()).flat_map(|line| folded(line, width));
     let second = lines.map(|line| line.chars().count()).max().unwrap_or(0);
     let line = "─".repeat(first + second + 5);
@@ -450,7 +463,7 @@ pub fn answer_page() {
 
 #[cfg(test)]
 mod tests {
-    use super::{Seconds, bordered, limit_text, times};
+    use super::{COLUMNS, NARROWEST, Seconds, bordered, columns, limit_text, times};
 
     #[test]
     fn columns_are_aligned_in_a_border() {
@@ -461,7 +474,7 @@ mod tests {
 │ seconds     1              │
 │             23             │
 └────────────────────────────┘";
-        assert_eq!(bordered(&rows), expected);
+        assert_eq!(bordered(&rows, COLUMNS), expected);
     }
 
     #[test]
@@ -481,11 +494,22 @@ mod tests {
     #[test]
     fn long_lines_are_folded_at_blanks() {
         let name = format!("/scratch/{}.nc", "x".repeat(120));
-        let text =
-            bordered(&[("hint not used", "a word ".repeat(40).trim().to_string()), ("speed", "1 MiB/s".to_string())]);
-        assert!(text.lines().all(|line| line.chars().count() <= super::COLUMNS), "{text}");
-        assert_eq!(text.split_whitespace().filter(|word| *word == "word").count(), 40, "{text}");
-        let text = bordered(&[("tributary", name.clone()), ("speed", "1 MiB/s".to_string())]);
+        let rows = [("hint not used", "a word ".repeat(40).trim().to_string()), ("speed", "1 MiB/s".to_string())];
+        for width in [COLUMNS, 80, NARROWEST] {
+            let text = bordered(&rows, width);
+            assert!(text.lines().all(|line| line.chars().count() <= width), "{text}");
+            assert_eq!(text.split_whitespace().filter(|word| *word == "word").count(), 40, "{text}");
+        }
+        let text = bordered(&[("tributary", name.clone()), ("speed", "1 MiB/s".to_string())], COLUMNS);
         assert!(text.contains(&name), "{text}");
+    }
+
+    #[test]
+    fn the_width_is_that_of_columns() {
+        for (named, due) in
+            [(None, COLUMNS), (Some("80"), 80), (Some("1"), NARROWEST), (Some("wide"), COLUMNS), (Some("0"), COLUMNS)]
+        {
+            assert_eq!(columns(named), due, "{named:?}");
+        }
     }
 }

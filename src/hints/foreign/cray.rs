@@ -16,7 +16,8 @@ const WITH_COLONS: &str = "cb_config_list";
 /// A pattern of file names, and the hints of the files that match it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Specification {
-    pattern: String,
+    /// Pattern of the files, as in a shell.
+    pub pattern: String,
     /// Keys and values, in their order.
     pub hints: Vec<(String, String)>,
 }

@@ -44,6 +44,13 @@ fn one(pattern: &[char], character: char) -> Option<usize> {
     }
 }
 
+/// Returns true if `pattern` surely matches every name that `other` matches. Compares only the simple cases: a pattern of letters
+/// and `*`, and an `other` without sets and escapes. Then each wildcard of `other` lies in a part that a `*` matches.
+pub fn covers(pattern: &str, other: &str) -> bool {
+    let is_simple = !pattern.contains(['?', '[', '\\']) && !other.contains(['[', '\\']);
+    pattern == other || (is_simple && matches(pattern, other))
+}
+
 /// Returns the position of the `]` that closes a set `[...]`; a `]` at the first position belongs to the set.
 fn closing(set: &[char]) -> Option<usize> {
     let first = 1 + usize::from(matches!(set, ['!' | '^', ..]));
@@ -68,7 +75,7 @@ fn in_set(mut set: &[char], character: char) -> bool {
 mod tests {
     use proptest::prelude::*;
 
-    use super::matches;
+    use super::{covers, matches};
 
     #[test]
     fn patterns() {
@@ -101,6 +108,21 @@ mod tests {
         assert!(matches(&format!("[{}b]", "a".repeat(2_000_000)), "b"));
     }
 
+    #[test]
+    fn a_pattern_that_covers_another() {
+        for (pattern, other, is) in [
+            ("/scratch/*", "/scratch/*.nc", true),
+            ("/scratch/*.nc", "/scratch/*", false),
+            ("/scratch/*", "/scratch/run?/out", true),
+            ("*", "[ab]", false),
+            ("[ab]", "[ab]", true),
+            ("a?", "ab", false),
+            ("*b", "[ab]", false),
+        ] {
+            assert_eq!(covers(pattern, other), is, "{pattern} {other}");
+        }
+    }
+
     /// Matches by the recursion of textbooks, for comparison.
     fn slow(pattern: &[u8], name: &[u8]) -> bool {
         match (pattern, name) {
@@ -116,6 +138,11 @@ mod tests {
         #[test]
         fn stars_and_marks(pattern in "[ab*?]{0,8}", name in "[ab]{0,8}") {
             prop_assert_eq!(matches(&pattern, &name), slow(pattern.as_bytes(), name.as_bytes()));
+        }
+
+        #[test]
+        fn what_a_pattern_covers_it_matches(pattern in "[ab*?]{0,4}", other in "[ab*?]{0,6}", name in "[ab]{0,6}") {
+            prop_assert!(!covers(&pattern, &other) || !matches(&other, &name) || matches(&pattern, &name));
         }
 
         #[test]

@@ -9,7 +9,7 @@ use clap::Args;
 #[command(after_help = EXAMPLES)]
 pub struct DoctorOptions {
     /// A file or a directory: check its file system and stripes.
-    #[arg(long, value_name = "PATH", default_value = ".")]
+    #[arg(long, value_name = "PATH", default_value = DEFAULT_PATH)]
     pub path: PathBuf,
     /// Check these hints too: key=value, separated by semicolons. They override the environment; may be repeated.
     #[arg(long, alias = "hint", value_name = "HINTS")]
@@ -28,6 +28,9 @@ pub struct DoctorOptions {
     #[arg(last = true, value_name = "COMMAND")]
     pub command: Vec<String>,
 }
+
+/// The path that is checked if the user names none.
+pub const DEFAULT_PATH: &str = ".";
 
 const EXAMPLES: &str = "\
 Examples:

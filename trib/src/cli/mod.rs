@@ -94,7 +94,7 @@ pub enum Command {
     Doctor(DoctorOptions),
     /// Replay the collective calls of an application.
     Replay(ReplayOptions),
-    /// List all hints, or show one: value, default, unit, meaning, and when to set the hint.
+    /// List all hints with their values, or explain one: default, allowed values, meaning, and when to set the hint.
     Hints(HintsOptions),
     /// Compare your program with and without the preload library, in alternation.
     Compare(Box<CompareOptions>),

@@ -77,11 +77,12 @@ fn text(file: &mut File) -> std::io::Result<String> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// Returns the most useful line of a failed run's output: the program's own, or else the first.
+/// Returns the most useful line of a failed run's output: the program's own, or else the first with letters. Launchers print
+/// rules of dashes around their messages.
 fn told(stderr: &str, stdout: &str) -> String {
-    let lines = || stderr.lines().chain(stdout.lines()).filter(|line| !line.trim().is_empty());
+    let lines = || stderr.lines().chain(stdout.lines()).filter(|line| line.contains(char::is_alphabetic));
     let own = lines().find(|line| line.starts_with("compare: "));
-    own.or_else(|| lines().next()).unwrap_or("nothing was printed").to_string()
+    own.or_else(|| lines().next()).unwrap_or("nothing was printed").trim().to_string()
 }
 
 #[cfg(test)]
@@ -98,6 +99,9 @@ mod tests {
         assert_eq!((&*output.stdout, &*output.stderr), ("out\n", "err\n"));
         let said = |text| shell(text).err().map(|failure| failure.to_string()).unwrap_or_default();
         assert_eq!(said("echo a; echo compare: b >&2; exit 3"), "sh: exit status: 3: compare: b");
+        let ruled = "echo; echo -------- >&2; echo 'no such program' >&2; echo -------- >&2; exit 132";
+        assert_eq!(said(ruled), "sh: exit status: 132: no such program");
+        assert_eq!(said("exit 4"), "sh: exit status: 4: nothing was printed");
         assert_eq!(said("exec sleep 5"), "sh: not done after 0 s; allowed: less");
         let none = run(&mut Command::new("/nowhere/mpiexec"), Duration::from_secs(1)).err();
         assert!(none.is_some_and(|failure| failure.to_string().starts_with("/nowhere/mpiexec: No such file")));

@@ -1,9 +1,10 @@
 //! `trib doctor`: finds problems of a program that is to run with the library. Of the command, it runs only the dynamic
 //! linker, which lists the program's libraries, the launcher, which prints its version, and Python, which finds the MPI
-//! library of mpi4py.
+//! library of mpi4py. This program with the libraries of LD_PRELOAD shows which of these cannot be loaded.
 //!
 //! | module | holds |
 //! |---|---|
+//! | [`loading`] | libraries that cannot be preloaded |
 //! | [`program`] | what kind of file the program is |
 //! | [`mpi`] | the MPI library that it loads |
 //! | [`python`] | the MPI library that Python's mpi4py loads |
@@ -12,6 +13,7 @@
 //! | [`settings`] | variables, the site's file, hints |
 //! | [`text`] | the findings for people |
 
+mod loading;
 mod mpi;
 mod place;
 mod program;
@@ -86,12 +88,27 @@ pub fn without_mpi(command: &[String]) -> Option<String> {
     mpi::is_without(&program).then(|| word.clone())
 }
 
+/// Checks that the launcher of a command belongs to the MPI library with which its program is linked. Otherwise each rank would be a
+/// job of one rank, and all would write the same files. Runs the program's dynamic linker, and a process that loads the MPI library;
+/// neither if the launcher belongs to no MPI, as srun.
+///
+/// # Errors
+/// The launcher is that of another MPI library, or cannot be started.
+pub fn check_launcher(command: &[String]) -> Result<(), Failure> {
+    let Some(family) = launcher::of(&command[0])?.and_then(|launcher| launcher.family) else { return Ok(()) };
+    let program = words::place(command, 1).and_then(|at| Program::from_word(&command[at]).ok());
+    let mpi = program.and_then(|program| mpi::linked(&program));
+    mpi.and_then(|mpi| mismatch(&mpi, Some(family))).map_or(Ok(()), |problem| Err(Failure::new(problem)))
+}
+
 impl Findings {
     fn from_options(options: &DoctorOptions) -> Self {
         let mut problems = Vec::new();
         let mut or_problem = |failure: Failure| problems.push(failure.to_string());
         let found = library::library(options.library.as_deref()).and_then(|path| preload::word(&path));
         let library = found.map_err(&mut or_problem).ok();
+        problems.extend(loading::problems(library.as_deref()));
+        let mut or_problem = |failure: Failure| problems.push(failure.to_string());
         let named = options.command.first().map(|word| launcher::of(word));
         let launcher: Option<&'static Launcher> = named.and_then(|found| found.map_err(&mut or_problem).ok()).flatten();
         let from = usize::from(launcher.is_some());
@@ -99,10 +116,7 @@ impl Findings {
             Some(at) => Program::from_word(&options.command[at]).map_err(&mut or_problem).ok(),
             None => {
                 if !options.command.is_empty() {
-                    let line = options.command.join(" ");
-                    problems.push(format!(
-                        "program: `{line}` names no program that is there; name it by its path, as in mpiexec -n 4 ./program"
-                    ));
+                    problems.push(no_program(&options.command, from));
                 }
                 None
             }
@@ -111,6 +125,7 @@ impl Findings {
         let family = launcher.and_then(|launcher| launcher.family);
         let mpi = mpi::of(program.as_ref(), family, &mut problems);
         problems.extend(mpi.as_ref().and_then(|mpi| mismatch(mpi, family)));
+        problems.extend(launcher.and_then(|launcher| absent(launcher, &options.command[0])));
         let component = mpi.as_ref().filter(|mpi| mpi.abi == Some(tributary_abi::Abi::OpenMpi));
         let component = component.and_then(|mpi| component::installed(&mpi.path));
         let of = (library.as_ref().map(Path::new), program.as_ref().map(|program| &*program.path));
@@ -124,11 +139,33 @@ impl Findings {
     }
 }
 
+/// Returns the problem of a command in which no word is a program.
+fn no_program(command: &[String], from: usize) -> String {
+    match command[from..].iter().find(|word| word.contains('/') && Path::new(word).is_file()) {
+        Some(word) => format!("program: {word}: it is not executable; chmod +x {word}"),
+        None => format!(
+            "program: `{}` names no program that is there; name it by its path, as in mpiexec -n 4 ./program",
+            command.join(" ")
+        ),
+    }
+}
+
+/// Returns the problem of a launcher that is known by its name and is not there.
+fn absent(launcher: &Launcher, word: &str) -> Option<String> {
+    let is_absent = words::file(word).is_none();
+    is_absent.then(|| {
+        format!(
+            "launcher: {word}: no such program; load the module of {}, or name the launcher by its path",
+            launcher.name
+        )
+    })
+}
+
 /// Returns the problem of a launcher whose family differs from the ABI of the MPI library, if they differ.
 fn mismatch(mpi: &MpiLibrary, family: Option<Family>) -> Option<String> {
     let (other, launcher) = match (family?, mpi.abi?) {
         (Family::Mpich, tributary_abi::Abi::OpenMpi) => ("Open MPI", "hydra"),
-        (Family::OpenMpi, tributary_abi::Abi::Mpich) => ("MPICH", "Open MPI"),
+        (Family::OpenMpi, tributary_abi::Abi::Mpich) if !mpi.has_pmix() => ("MPICH", "Open MPI"),
         _ => return None,
     };
     Some(format!(

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
+use goblin::elf::Elf;
 use serde::{Deserialize, Serialize};
 use tributary_abi::Abi;
 
@@ -28,6 +29,14 @@ pub struct MpiLibrary {
     pub abi_name: &'static str,
     #[serde(skip)]
     pub abi: Option<Abi>,
+}
+
+impl MpiLibrary {
+    /// Returns true if the library is linked with PMIx, by which a launcher of Open MPI starts ranks of any MPI library.
+    pub fn has_pmix(&self) -> bool {
+        let Ok(bytes) = std::fs::read(&self.path) else { return false };
+        Elf::parse(&bytes).is_ok_and(|elf| elf.libraries.iter().any(|name| name.starts_with("libpmix")))
+    }
 }
 
 /// Output of the process that loads a library.
@@ -71,6 +80,11 @@ pub fn of(program: Option<&Program>, family: Option<Family>, problems: &mut Vec<
             None
         }
     }
+}
+
+/// Returns the MPI library with which a program is linked; none if it is linked with none, or if the library cannot be loaded.
+pub fn linked(program: &Program) -> Option<MpiLibrary> {
+    loaded(Some(&listed(program).ok()??), None).ok()
 }
 
 /// Returns true if a program is not linked with an MPI library, and is not a script or an interpreter, which may load

@@ -3,9 +3,11 @@
 
 use std::path::{Path, PathBuf};
 
+use nix::unistd::{AccessFlags, access};
 use serde::Serialize;
 use tributary::drivers::{DriverHints, DriverName, Mode, OpenStorage, SystemFiles, driver};
 
+use crate::cli::doctor::DEFAULT_PATH;
 use crate::compare::machine;
 
 /// File system of a path.
@@ -37,8 +39,10 @@ pub struct FileStripes {
 
 impl FilePlace {
     /// Finds the file system of a file or a directory; of a missing file, that of its directory. A missing directory is
-    /// a problem.
+    /// a problem, and so is one in which this user can make no file.
     pub fn from_path(path: &Path, problems: &mut Vec<String>) -> Self {
+        // Nobody need write where they ask.
+        let is_default = path == Path::new(DEFAULT_PATH);
         let path = std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
         let missing = path.parent().filter(|folder| !path.exists() && !folder.is_dir());
         if let Some(folder) = missing {
@@ -48,6 +52,7 @@ impl FilePlace {
                 folder.display()
             ));
         }
+        problems.extend(not_writable(&path).filter(|_| !is_default));
         let there = path.ancestors().find(|path| path.exists()).unwrap_or(&path);
         let name = DriverName::Auto.resolved(&SystemFiles, there);
         let layout = || {
@@ -66,4 +71,15 @@ impl FilePlace {
             path,
         }
     }
+}
+
+/// Returns the problem of a folder, or of the folder of a missing file, in which this user can make no file.
+fn not_writable(path: &Path) -> Option<String> {
+    let folder = match path.is_dir() {
+        true => path,
+        false => path.parent().filter(|folder| !path.exists() && folder.is_dir())?,
+    };
+    let cause = access(folder, AccessFlags::W_OK | AccessFlags::X_OK).err()?;
+    let folder = folder.display();
+    Some(format!("path: {folder}: {}; a program of this user can make no file there; correct --path", cause.desc()))
 }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use nix::unistd::{AccessFlags, access};
 use serde::Serialize;
-use tributary::hints::{self, Environment, Unused, check_keys};
+use tributary::hints::{self, Environment, Unused};
 
 use crate::variables;
 
@@ -17,6 +17,8 @@ pub struct Settings {
     pub site: Option<SiteFile>,
     /// Line by which the site's file leaves the file or the program to the MPI library, if one does.
     pub policy: Option<String>,
+    /// Lines of the site's file that have no effect.
+    pub warnings: Vec<String>,
     /// Hints that were given and are in force.
     pub hints: Vec<Hint>,
     /// Hints that are not in force, and why.
@@ -58,13 +60,16 @@ impl Settings {
         problems: &mut Vec<String>,
     ) -> Self {
         problems.extend(variables::unknown());
+        if tributary::is_disabled() {
+            problems.push("variable TRIB_DISABLE: it is set, so MPI runs all calls; remove it".to_string());
+        }
         let variables = variables::set();
         let name = if path.is_dir() { path.join("file") } else { path.to_path_buf() }.display().to_string();
         let faults = hints::Site::faults(library);
         let environment = library.map_or_else(|| Environment::of_process().cloned(), Environment::of_library);
         let given = environment.and_then(|environment| {
             let mut given = environment.file_hints(&name);
-            options.iter().try_for_each(|text| check_keys(text).and_then(|()| given.text(text)))?;
+            options.iter().try_for_each(|text| crate::hints::add(&mut given, text))?;
             Ok((environment, given))
         });
         problems.extend(faults.iter().map(|fault| format!("site: {fault}")));
@@ -80,6 +85,8 @@ impl Settings {
             }
         };
         let site = SiteFile::from_site(environment.site());
+        problems.extend(site.iter().flat_map(|site| &site.log).filter_map(LogPlace::fault));
+        problems.extend(crate::hints::of_no_library(&given));
         let program = program.and_then(|program| program.canonicalize().ok()).unwrap_or_default();
         let policy = environment.site().leaves(&name, &program);
         let hint = |(key, source): (&str, &tributary::hints::HintSource)| Hint {
@@ -88,9 +95,18 @@ impl Settings {
             source: source.to_string(),
         };
         let is_fault = |unused: &Unused| faults.iter().any(|fault| fault.starts_with(&format!("{}: ", unused.source)));
-        let ignored = given.unused().iter().filter(|unused| !is_fault(unused)).cloned();
+        let is_problem = |unused: &Unused| is_fault(unused) || crate::hints::is_misspelt(unused);
+        let ignored = given.unused().iter().filter(|unused| !is_problem(unused)).cloned();
         let (hints, hints_ignored) = (given.used().map(hint).collect(), ignored.collect());
-        Self { variables, site, policy, hints, hints_ignored }
+        let warnings = environment.site().never_reached().iter().map(|line| format!("site: {line}")).collect();
+        Self { variables, site, policy, warnings, hints, hints_ignored }
+    }
+}
+
+impl LogPlace {
+    fn fault(&self) -> Option<String> {
+        let (path, why) = (self.path.display(), self.problem.as_ref()?);
+        Some(format!("site: log {path}: {why}; allowed: a file or a folder to which all users can write"))
     }
 }
 
@@ -101,7 +117,8 @@ impl SiteFile {
                 hints::Log::Syslog => PathBuf::from("/dev/log"),
                 hints::Log::Path(path) => path.clone(),
             };
-            let problem = access(&path, AccessFlags::W_OK).err().map(|cause| cause.desc().to_string());
+            let needed = if path.is_dir() { AccessFlags::W_OK | AccessFlags::X_OK } else { AccessFlags::W_OK };
+            let problem = access(&path, needed).err().map(|cause| cause.desc().to_string());
             LogPlace { path, problem }
         });
         Some(Self { file: site.file()?.to_path_buf(), log: log.collect() })

@@ -69,6 +69,9 @@ pub fn of(findings: &Findings) -> String {
     for hint in &findings.settings.hints_ignored {
         line("hint ignored", hint.to_string());
     }
+    for warning in &findings.settings.warnings {
+        line("warning", warning.clone());
+    }
     for problem in &findings.problems {
         line("problem", problem.clone());
     }

@@ -34,10 +34,12 @@ const NOT_RUN: i32 = 126;
 /// Mistakes in the options that are found before anything is started.
 pub fn run(options: &RunOptions) -> Result<(), Failure> {
     let plan = RunPlan::new(options)?;
-    crate::variables::unknown().iter().for_each(|line| eprintln!("trib: {line}"));
+    let mistakes = [crate::variables::unknown(), crate::hints::mistakes_of_process()?];
+    mistakes.iter().flatten().for_each(|line| eprintln!("trib: {line}"));
     if options.dry_run {
         return say(&plan.ready);
     }
+    doctor::check_launcher(&options.command)?;
     if options.compare {
         return gain::run(options);
     }

@@ -3,7 +3,7 @@
 use tributary::engine::capture::CaptureTarget;
 
 use crate::cli::run::{CAPTURES, ReportForm, RunOptions};
-use crate::{Failure, hints};
+use crate::{Failure, hints, listing};
 
 /// Returns the environment variables of the ranks, checked.
 ///
@@ -21,7 +21,13 @@ pub fn of(options: &RunOptions) -> Result<Vec<(String, String)>, Failure> {
         set("TRIB_HINTS", &pairs.collect::<Vec<_>>().join(";"));
     }
     match options.report {
-        Some(ReportForm::Table) => set("TRIB_REPORT", "1"),
+        Some(ReportForm::Table) => {
+            set("TRIB_REPORT", "1");
+            // The ranks have no terminal.
+            if let Some(width) = listing::width_of_errors() {
+                set("COLUMNS", &width.to_string());
+            }
+        }
         Some(ReportForm::Json) => set("TRIB_REPORT", "json"),
         Some(ReportForm::Html) | None => {}
     }

@@ -1,14 +1,21 @@
 //! Tests `trib doctor` on programs of every kind, file systems, variables and hints.
 
 use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use serde_json::Value;
 use tributary_testing::fault_sweep::preloadable;
 
+fn library() -> PathBuf {
+    std::env::current_exe().unwrap().with_file_name("libtributary_mpiio.so")
+}
+
 fn doctor(arguments: &[&str], environment: &[(&str, &str)]) -> Output {
-    let library = std::env::current_exe().unwrap().with_file_name("libtributary_mpiio.so");
+    doctor_of(&library(), arguments, environment)
+}
+
+fn doctor_of(library: &Path, arguments: &[&str], environment: &[(&str, &str)]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_trib"));
     command.args(["doctor", "--library"]).arg(library).args(arguments);
     command.env_clear().env("PATH", std::env::var_os("PATH").unwrap()).envs(environment.iter().copied());
@@ -158,12 +165,15 @@ fn the_sites_file_is_that_of_the_library() {
         "{found}"
     );
     let keyword = format!("site: {}: \"leaf\" is no keyword; did you mean leave?", line(5));
-    assert_eq!((of_site(&found), &found["hints_ignored"]), (vec![keyword.clone()], &Value::Array(vec![])));
+    let log =
+        "site: log /nowhere/jobs: No such file or directory; allowed: a file or a folder to which all users can write";
+    let due = [keyword, log.to_string()];
+    assert_eq!((of_site(&found), &found["hints_ignored"]), (due.to_vec(), &Value::Array(vec![])));
     // A decision of the site is no problem.
     for (arguments, number, says) in [(&["--path", "/proc"][..], 2, "leave /proc/*"), (&["--", "env"], 3, "off env")] {
         let found = look(arguments, None);
         assert_eq!(found["policy"], format!("{}: {says}", line(number)));
-        assert_eq!(of_site(&found), std::slice::from_ref(&keyword));
+        assert_eq!(of_site(&found), due);
         let found = look(arguments, Some("/dev/null"));
         assert_eq!((&found["policy"], of_site(&found)), (&Value::Null, vec![]));
     }
@@ -184,6 +194,18 @@ fn the_sites_file_is_that_of_the_library() {
     assert_eq!(output.status.code(), Some(1), "{output:?}");
     let said = look(&[], Some("/nowhere"))["problems"].to_string();
     assert!(said.contains("TRIB_CONF: /nowhere: No such file"), "{said}");
+    // A line that counts for no file is a warning.
+    std::fs::write(&conf, "hints /scratch/*:cb_nodes=2\nhints /scratch/*.nc:cb_nodes=4\n").unwrap();
+    let found = look(&[], None);
+    let warning = format!("site: {}: hints /scratch/*.nc counts for no file", line(2));
+    assert!(found["warnings"][0].as_str().unwrap().starts_with(&warning), "{found}");
+    assert_eq!(of_site(&found), [""; 0]);
+    // A file that cannot be read.
+    std::fs::remove_file(&conf).and_then(|()| std::fs::create_dir(&conf)).unwrap();
+    let found = look(&[], None);
+    let said = of_site(&found);
+    assert!(said.len() == 1 && said[0].starts_with(&format!("site: {}: ", conf.display())), "{found}");
+    assert!(said[0].contains("Is a directory") && found["hints_ignored"] == Value::Array(vec![]), "{found}");
 }
 
 #[test]
@@ -195,10 +217,12 @@ fn variables_and_hints_in_force_and_ignored() {
     assert_eq!((&found["hints"][0]["key"], &found["hints"][0]["value"]), (&"cb_nodes".into(), &"4".into()));
     let ignored: Vec<_> = found["hints_ignored"].as_array().unwrap().iter().collect();
     let why = |key: &str| ignored.iter().find(|hint| hint["key"] == key).map(|hint| hint["why"].as_str().unwrap());
-    assert_eq!(why("cb_nodez"), Some("unknown key; did you mean cb_nodes?"));
+    assert_eq!(why("cb_nodez"), None);
     assert_eq!(why("romio_cb_pfr"), Some("the driver chooses the file domains"));
     let problems = found["problems"].to_string();
     assert!(problems.contains("variable TRIB_REPROT: `1` is not read; did you mean TRIB_REPORT?"), "{problems}");
+    let said = "hint cb_nodez=3 of TRIB_HINTS: unknown key; did you mean cb_nodes?";
+    assert!(problems.contains(said), "{problems}");
     let output = doctor(&["--hints", "cb_node=2"], &[("TRIB_HINTS_FILE", "/nowhere/hints")]);
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(said.contains("\nproblem:      TRIB_HINTS_FILE: /nowhere/hints: No such file"), "{said}");
@@ -214,4 +238,81 @@ fn a_folder_that_is_not_there_is_a_problem() {
         let problems = json(&["--path", path], &[])["problems"].to_string();
         assert_eq!(!problems.contains(&format!("path: {path}: there is no folder /nowhere")), is_there, "{problems}");
     }
+}
+
+/// Returns the problems that the command finds, and checks the exit code.
+fn problems_of(output: &Output) -> Vec<String> {
+    let found: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{output:?}"));
+    let problems = found["problems"].as_array().unwrap();
+    assert_eq!(output.status.code(), Some(i32::from(!problems.is_empty())), "{output:?}");
+    problems.iter().map(|problem| problem.as_str().unwrap().to_string()).collect()
+}
+
+#[test]
+fn a_library_that_cannot_be_loaded_is_a_problem() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path().join("libtributary_mpiio.so");
+    let whole = std::fs::read(library()).unwrap();
+    for (bytes, says) in [
+        (&b"a text, and no library at all"[..], "cannot be loaded: "),
+        (&whole[..30], "cannot be loaded: file too short"),
+        (&whole[..100_000], "a program with LD_PRELOAD="),
+    ] {
+        std::fs::write(&at, bytes).unwrap();
+        let said = problems_of(&doctor_of(&at, &["--json"], &[]));
+        assert!(said.iter().any(|said| said.starts_with("library: ") && said.contains(says)), "{says}: {said:?}");
+    }
+    let said = problems_of(&doctor(&["--json"], &[("LD_PRELOAD", "/nowhere/lib.so")]));
+    let due = "variable LD_PRELOAD: /nowhere/lib.so cannot be loaded: cannot open shared object file; allowed: libraries that can be";
+    assert!(said.iter().any(|said| said.starts_with(due)), "{said:?}");
+}
+
+#[test]
+fn what_is_not_there_is_a_problem() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = folder.path().join("program");
+    std::fs::write(&program, "#!/bin/sh\n").unwrap();
+    let program = program.to_str().unwrap();
+    let path = folder.path().to_str().unwrap();
+    let says = |words: &[&str], environment: &[(&str, &str)]| {
+        problems_of(&doctor(&[&["--json"], words].concat(), environment)).join("\n")
+    };
+    let said = says(&["--", "srun", "-n", "2", "sh"], &[("PATH", path)]);
+    assert!(said.contains("launcher: srun: no such program; load the module of Slurm"), "{said}");
+    let said = says(&["--", "srun", "-n", "2", program], &[]);
+    assert!(said.contains(&format!("program: {program}: it is not executable; chmod +x {program}")), "{said}");
+    let said = says(&[], &[("TRIB_DISABLE", "1")]);
+    assert!(said.contains("variable TRIB_DISABLE: it is set, so MPI runs all calls; remove it"), "{said}");
+    assert!(!says(&[], &[("TRIB_DISABLE", "0")]).contains("TRIB_DISABLE"));
+}
+
+/// Tests what only root owns. Root itself may write and read everything, so it runs the command as another user.
+#[test]
+fn what_this_user_may_not_use_is_a_problem() {
+    use std::os::unix::process::CommandExt;
+    if std::os::unix::fs::MetadataExt::uid(&std::fs::metadata("/proc/self").unwrap()) != 0 {
+        let said = problems_of(&doctor(&["--json", "--path", "/usr/file"], &[])).join("\n");
+        assert!(said.contains("path: /usr: Permission denied"), "{said}");
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let set = |path: &Path, mode| std::fs::set_permissions(path, PermissionsExt::from_mode(mode)).unwrap();
+    let (trib, copy) = (folder.path().join("trib"), folder.path().join("libtributary_mpiio.so"));
+    std::fs::copy(env!("CARGO_BIN_EXE_trib"), &trib).unwrap();
+    std::fs::copy(library(), &copy).unwrap();
+    set(&copy, 0o600);
+    set(folder.path(), 0o755);
+    let mut command = Command::new(&trib);
+    command.args(["doctor", "--json", "--path"]).arg(folder.path()).arg("--library").arg(&copy);
+    command.env_clear().current_dir("/").uid(65534).gid(65534);
+    let output = loop {
+        match command.output() {
+            // Another thread of this process may be starting a program, with the copy still open for writing.
+            Err(cause) if cause.kind() == std::io::ErrorKind::ExecutableFileBusy => {}
+            other => break other.unwrap(),
+        }
+    };
+    let said = problems_of(&output).join("\n");
+    assert!(said.contains(&format!("path: {}: Permission denied", folder.path().display())), "{said}");
+    assert!(said.contains(&format!("library: {} cannot be loaded: cannot open", copy.display())), "{said}");
 }

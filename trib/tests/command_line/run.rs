@@ -132,6 +132,11 @@ fn a_dry_run_prints_the_command_and_runs_nothing() {
             &[("LD_PRELOAD", "/d/libdarshan.so")],
             "srun --export=LD_PRELOAD=/d/libdarshan.so:LIBRARY,TRIB_REPORT=1 ./rank",
         ),
+        (
+            "--report -- aprun ./rank",
+            &[("COLUMNS", "80")],
+            "aprun -e LD_PRELOAD=LIBRARY -e TRIB_REPORT=1 -e COLUMNS=80 ./rank",
+        ),
         ("-- flux run -n 2 ./rank", &[], "flux run --env=LD_PRELOAD=LIBRARY -n 2 ./rank"),
         (
             "--capture -- jsrun -n 2 ./rank",
@@ -242,6 +247,7 @@ fn what_cannot_be_run_is_refused_before_anything_starts() {
     for (words, says) in [
         (&["--hints", "cb_nodes=0", "--", "./rank"][..], "hint cb_nodes: `0` is not allowed"),
         (&["--hints", "trib_kernl_data=auto", "--", "./rank"], "did you mean trib_kernel_data?"),
+        (&["--hints", "romio_cb_wrte=enable", "--", "./rank"], "did you mean romio_cb_write?"),
         (&["--", "/nowhere/mpiexec", "./rank"], "mpiexec: /nowhere/mpiexec: No such file"),
     ] {
         let output = run(folder.path(), words, &[]);
@@ -289,6 +295,8 @@ fn a_variable_that_looks_like_one_of_ours_is_said() {
         "{said}"
     );
     assert_eq!(output.status.code(), Some(0));
+    let said = text(&run(folder.path(), &["--", "true"], &[("TRIB_HINTS", "cb_node=3")]).stderr);
+    assert!(said.starts_with("trib: hint cb_node=3 of TRIB_HINTS: unknown key; did you mean cb_nodes?\n"), "{said}");
 }
 
 /// Checks the line about a program without an MPI library, where a report was asked for.

@@ -167,6 +167,21 @@ fn a_command_ends_as_the_launcher_does() {
     assert!(!with.success());
 }
 
+/// Each rank would be a job of its own, and all would write one file.
+#[test]
+fn a_launcher_of_another_mpi_starts_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    // The launcher is recognised by its name and not started.
+    let other = if mpiexec::is_mpich() { "orterun" } else { "mpiexec.hydra" };
+    for name in ["run", "compare"] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_trib"));
+        command.arg(name).arg("--library").arg(library()).args(["--", other, "-n", "2"]).arg(program()).arg("file");
+        let (out, error) = printed(&command.current_dir(folder.path()).output().unwrap());
+        assert!(error.starts_with("trib: launcher: that of ") && error.lines().count() == 1, "{error}");
+        assert!(out.is_empty() && !folder.path().join("file").exists(), "{out}");
+    }
+}
+
 /// Preloads a library that counts calls as Darshan does, in the environment or by the command itself: it sees all
 /// calls.
 #[test]

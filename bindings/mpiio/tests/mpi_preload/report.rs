@@ -22,6 +22,18 @@ fn a_page_is_asked_of_trib() {
     }
 }
 
+/// The head of the report names the library that ran: its version and its path, in the table and in JSON.
+#[test]
+fn the_library_that_ran_is_named() {
+    let json = Launch::new(RANKS, &compile("alone.c")).arg("alone").with_library().run();
+    let [report] = &json.reports[..] else { panic!("{}", json.stderr) };
+    assert_eq!(report.version, env!("CARGO_PKG_VERSION"));
+    assert!(std::path::Path::new(&report.library).is_file(), "{report:?}");
+    let table = Launch::new(RANKS, &compile("alone.c")).arg("alone").with_library().env("TRIB_REPORT", "1").run();
+    let row = table.stderr.lines().find(|line| line.starts_with("│ library ")).unwrap_or_default();
+    assert!(row.contains(&format!("{}, {}", report.version, report.library)), "{}", table.stderr);
+}
+
 /// Rank 0 prints the report and writes nothing; ranks 1 and 2 write once and twice. Only one of them may want the
 /// report.
 #[test]

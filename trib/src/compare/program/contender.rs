@@ -42,6 +42,18 @@ impl Contender {
         self
     }
 
+    /// Returns lines for a shell that set the contender's variables. A file of hints is made in the current folder.
+    pub fn exports(&self) -> String {
+        let line = |(name, value): &(String, String)| match name == FOR_HINTS[0] {
+            true => {
+                let hints = std::fs::read_to_string(value).unwrap_or_default();
+                format!("printf '%s\\n'{} > romio-hints\nexport {name}=$PWD/romio-hints", quoted(hints.lines()))
+            }
+            false => format!("export {name}={}", quoted([value.as_str()]).trim_start()),
+        };
+        self.variables.iter().map(line).collect::<Vec<_>>().join("\n")
+    }
+
     /// Creates a contender from a variant's hints and launcher arguments, as environment variables. ROMIO reads hints
     /// from a file, which is made in `folder`.
     ///
@@ -65,6 +77,11 @@ impl Contender {
         }
         Ok(contender)
     }
+}
+
+/// Returns words for a shell, each in quotes and after a blank.
+fn quoted<'a>(words: impl IntoIterator<Item = &'a str>) -> String {
+    words.into_iter().map(|word| format!(" '{}'", word.replace('\'', "'\\''"))).collect()
 }
 
 #[cfg(test)]
@@ -93,5 +110,15 @@ mod tests {
         let text = std::fs::read_to_string(file).unwrap();
         assert_eq!(text, "cb_nodes 4\nromio_cb_read enable\nromio_cb_write enable\n");
         assert_eq!(contender.setting, variant.setting);
+        let due = "printf '%s\\n' 'cb_nodes 4' 'romio_cb_read enable' 'romio_cb_write enable' > romio-hints\n\
+                   export ROMIO_HINTS=$PWD/romio-hints\n\
+                   export PNETCDF_HINTS='cb_nodes=4;romio_cb_read=enable;romio_cb_write=enable'\n\
+                   export OMPI_MCA_io='romio321'";
+        assert_eq!(contender.exports(), due);
+        let shell = std::process::Command::new("sh")
+            .args(["-c", &format!("{due}\ncat $ROMIO_HINTS")])
+            .current_dir(&folder)
+            .output();
+        assert_eq!(String::from_utf8(shell.unwrap().stdout).unwrap(), text);
     }
 }

@@ -7,8 +7,8 @@ use serde::Serialize;
 
 use super::super::statistics::{Ratio, median};
 use super::super::variant::{ABOUT_VULCAN, VULCAN};
-use super::runs::RunCosts;
-use super::{DEFAULT, OURS, Turn};
+use super::runs::{FunctionCost, RunCosts};
+use super::{BEST, DEFAULT, OURS, Turn};
 use crate::cli::compare::CompareOptions;
 use crate::cli::slow_file::SlowFileOptions;
 use crate::{Failure, listing, say};
@@ -32,6 +32,9 @@ pub struct ProgramOutcome<'a> {
 #[derive(Debug, Serialize)]
 struct Peer {
     setting: String,
+    /// Lines for a shell that set the hints.
+    #[serde(skip)]
+    exports: String,
     /// Ratio of the times by the program's own timer, if one was named.
     #[serde(skip_serializing_if = "Option::is_none")]
     timed_ratio: Option<Ratio>,
@@ -50,6 +53,7 @@ impl<'a> ProgramOutcome<'a> {
         let (loaded, ours) = ours.unwrap_or_default();
         let peer = |Turn { contender, runs }: Turn| {
             let peer = Peer {
+                exports: contender.exports(),
                 setting: contender.setting,
                 timed_ratio: Ratio::from_times(&runs.timed_seconds, &ours.timed_seconds),
                 inside_ratio: Ratio::from_times(&runs.inside_seconds, &ours.inside_seconds),
@@ -75,6 +79,7 @@ impl<'a> ProgramOutcome<'a> {
 
     fn text(&self) -> String {
         let mut table = listing::table(["", "without", "with", "ratio", "least", "most"]);
+        table.load_style(listing::DENSE);
         if let Some(default) = self.peers.get(DEFAULT) {
             self.add_times(&mut table, default);
             self.add_others(&mut table);
@@ -83,9 +88,15 @@ impl<'a> ProgramOutcome<'a> {
         }
         let (ranks, pairs, loaded) = (self.ranks, self.pairs, &self.loaded);
         let note = self.peers.get(VULCAN).map_or(String::new(), |_| format!("\n{ABOUT_VULCAN}"));
-        format!(
-            "{table}\n{ranks} ranks, medians of {pairs} pairs; ratio: without divided by with, pair by pair; loaded as {loaded}{note}"
-        )
+        let about = format!(
+            "{ranks} ranks, medians of {pairs} pairs; ratio: without divided by with, pair by pair; loaded as {loaded}{note}"
+        );
+        let about: String = about.lines().map(|line| listing::entry("", line, 0, listing::width())).collect();
+        let best = self
+            .peers
+            .get(BEST)
+            .map(|best| format!("\nthe best hints of the MPI library, for a shell:\n{}", best.exports));
+        format!("{table}\n{}{}", about.trim_end(), best.unwrap_or_default())
     }
 
     /// Adds the rows with the times of our library and of the MPI library's defaults.
@@ -148,11 +159,18 @@ impl<'a> ProgramOutcome<'a> {
         }
         for (name, function) in &default.functions {
             let with = ours.functions.get(name).copied().unwrap_or_default();
-            let text = |seconds: f64| format!("{seconds:.4}");
-            let name = format!("{name}, {:.0} calls, s", function.calls);
-            table.add_row([name, text(function.seconds), text(with.seconds)]);
+            if let Some(row) = function_row(name, *function, with) {
+                table.add_row(row);
+            }
         }
     }
+}
+
+/// Returns the row of an MPI function; none if its time shows as zero on both sides.
+fn function_row(name: &str, without: FunctionCost, with: FunctionCost) -> Option<[String; 3]> {
+    let [before, after] = [without.seconds, with.seconds].map(|seconds| format!("{seconds:.4}"));
+    let is_zero = [&before, &after].iter().all(|text| *text == "0.0000");
+    (!is_zero).then(|| [format!("{name}, {:.0} calls, s", without.calls), before, after])
 }
 
 fn add_time(table: &mut Table, name: &str, (theirs, ours): (&[f64], &[f64]), found: Option<Ratio>) {
@@ -168,4 +186,17 @@ fn middle_of(counts: &[u64]) -> f64 {
 
 fn middle(values: &[f64]) -> f64 {
     median(values).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_of_zeros_are_left_out() {
+        let of = |seconds| FunctionCost { calls: 4.0, seconds };
+        assert_eq!(function_row("MPI_File_get_info", of(0.00001), of(0.00004)), None);
+        let due = ["MPI_File_open, 4 calls, s", "0.0000", "0.0010"].map(str::to_string);
+        assert_eq!(function_row("MPI_File_open", of(0.0), of(0.001)), Some(due));
+    }
 }

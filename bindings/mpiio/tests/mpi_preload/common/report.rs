@@ -50,6 +50,9 @@ pub struct Passed {
 #[allow(dead_code, reason = "a report must have every field")]
 pub struct Report {
     pub file: String,
+    pub version: String,
+    /// The path of the library.
+    pub library: String,
     /// The way in which the program's calls reached the library.
     pub loaded: String,
     pub ranks: Option<usize>,
