@@ -61,9 +61,9 @@ impl Given {
 }
 
 impl Unused {
-    /// Returns true if the hint is not used because no known library has its key.
+    /// Returns true if no known library has the hint's key.
     pub fn is_of_no_library(&self) -> bool {
-        self.why.starts_with(foreign::UNKNOWN)
+        find(&self.key).is_none() && foreign::why_not(&self.key) == foreign::UNKNOWN
     }
 }
 

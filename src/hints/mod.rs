@@ -10,8 +10,9 @@
 //! # Ok::<(), tributary::Error>(())
 //! ```
 //!
-//! Unknown keys are ignored, as MPI requires ([`Hints::unknown_keys`] returns them); an unknown key that begins with `trib_` is an error. In descending precedence:
-//! arguments of the call, the environment variable `TRIB_HINTS`, the file that `TRIB_HINTS_FILE` names, the defaults.
+//! Unknown keys are ignored, as MPI requires ([`Hints::unknown_keys`] returns them); an unknown key that begins with `trib_`
+//! is an error. In descending precedence: arguments of the call, the environment variable `TRIB_HINTS`, the file that
+//! `TRIB_HINTS_FILE` names, the defaults.
 //! [`Environment`] adds hints for other MPI libraries: ROMIO's file of hints, Cray's hints by file name, variables of Intel and
 //! Open MPI. The caller must pass the same hints on all ranks; [`crate::File::open`] checks this.
 
