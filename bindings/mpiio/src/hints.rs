@@ -19,21 +19,30 @@ pub fn over(asked: &mut FileHints, entries: &[(String, String)], call: &str, is_
     entries.iter().for_each(|(key, value)| give(asked, (key, value), call, is_first));
 }
 
-/// Pairs of key and value that MPI_File_get_info has returned, and that the program had not set.
-static RETURNED: Mutex<BTreeSet<(String, String)>> = Mutex::new(BTreeSet::new());
+/// Pairs of key and value.
+type Pairs = BTreeSet<(String, String)>;
+
+/// What MPI_File_get_info has returned, each differing answer once, without what the program had set.
+static RETURNED: Mutex<BTreeSet<Pairs>> = Mutex::new(BTreeSet::new());
+/// Maximum number of answers that are kept.
+const ANSWERS: usize = 64;
 
 /// Records what MPI_File_get_info returns for a file with these hints: libraries, such as PnetCDF, open other files with it.
 pub fn note_returned(entries: impl IntoIterator<Item = (String, String)>, asked: &FileHints) {
     let set: BTreeSet<(&str, &str)> = asked.programs().collect();
     // ROMIO's values end with blanks, which hints do not.
     let entries = entries.into_iter().map(|(key, value)| (key, value.trim().to_string()));
-    let others = entries.filter(|(key, value)| !set.contains(&(key.as_str(), value.as_str())));
-    lock(&RETURNED).extend(others);
+    let others: Pairs = entries.filter(|(key, value)| !set.contains(&(key.as_str(), value.as_str()))).collect();
+    let mut returned = lock(&RETURNED);
+    if returned.len() < ANSWERS && !others.is_empty() {
+        returned.insert(others);
+    }
 }
 
-/// Returns true if a hint is one that MPI_File_get_info has returned, and not the program's own.
-pub fn is_returned(key: &str, value: &str) -> bool {
-    lock(&RETURNED).contains(&(key.to_string(), value.to_string()))
+/// Returns the pairs that the program has passed on from MPI_File_get_info, all of one answer: nobody has set them.
+pub fn passed_on(asked: &FileHints) -> Pairs {
+    let given: Pairs = asked.programs().map(|(key, value)| (key.to_string(), value.to_string())).collect();
+    lock(&RETURNED).iter().filter(|answer| answer.is_subset(&given)).flatten().cloned().collect()
 }
 
 /// Returns the hints of a file that the program opens as `name` with `info`.

@@ -6,8 +6,10 @@ use std::io::Write;
 use std::sync::OnceLock;
 
 use serde::Serialize;
+use std::ffi::c_int;
 use tributary::Hints;
 use tributary::engine::{LearnedFacts, Limit, LimitedBy, Path, Seconds, binding};
+use tributary::fabric::mpi::error_text;
 use tributary::hints::Unused;
 use tributary_bindings::hints::not_of_the_file;
 
@@ -17,7 +19,7 @@ use crate::deletions::DeletionsInVain;
 use crate::door;
 use crate::failures::FailedCalls;
 use crate::files::OpenFile;
-use crate::hints::{effective, is_returned};
+use crate::hints::{effective, passed_on};
 
 /// Hint that `calls::pnetcdf` adds to those of PnetCDF.
 const DRIVER_ADDED: &str = "nc_driver=mpiio";
@@ -145,8 +147,9 @@ impl Report {
         })
     }
 
-    /// Prints the report of a file at `path` that MPI could not open, if a report is wanted. One rank calls it. Local.
-    pub fn of_failed_open(path: &std::path::Path, error: &tributary::Error) {
+    /// Prints the report of a file at `path` that MPI could not open, with MPI's text for the `code`, if a report is wanted. One rank
+    /// calls it. Local.
+    pub fn of_failed_open(path: &std::path::Path, code: c_int) {
         let Some(style) = wanted() else { return };
         let report = Self {
             file: path.display().to_string(),
@@ -154,7 +157,7 @@ impl Report {
             library: door::path().display().to_string(),
             loaded: door::current().name(),
             engine: None,
-            not_taken: Some(format!("not opened: {error}")),
+            not_taken: Some(format!("not opened: MPI_File_open: {}", error_text(code))),
             accelerated: BTreeMap::new(),
             passed_through: Vec::new(),
             other_calls: BTreeMap::new(),
@@ -253,9 +256,10 @@ fn not_used(open: &OpenFile, counts: &CallCounts, not_taken: Option<&str>) -> Ve
         _ => None,
     };
     let all = open.asked.unused().iter().cloned().chain(open.asked.without_effect(why));
-    let is_of_program = |unused: &Unused| open.asked.programs().any(|own| own == (&unused.key, &unused.value));
-    // A program that opens a file with what MPI_File_get_info has returned for another one has set nothing.
-    all.filter(|unused| !(is_of_program(unused) && is_returned(&unused.key, &unused.value))).collect()
+    // Who opens a file with what MPI_File_get_info has returned for another one has set nothing.
+    let passed_on = passed_on(&open.asked);
+    let is_passed_on = |unused: &Unused| passed_on.contains(&(unused.key.clone(), unused.value.clone()));
+    all.filter(|unused| !is_passed_on(unused)).collect()
 }
 
 impl Engine {

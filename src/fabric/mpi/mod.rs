@@ -29,7 +29,7 @@ use endpoint::Tags;
 use raw::Comm;
 
 pub use endpoint::{DEFAULT_CHUNK, MpiEndpoint};
-pub use raw::quietly;
+pub use raw::{error_text, quietly};
 pub use single::SingleRank;
 pub use tributary_abi::MPI_Comm;
 

@@ -23,7 +23,8 @@ pub(super) fn check_with(call: impl FnOnce() -> String, code: c_int) -> Result<(
 /// A number of bytes above the longest error text and the longest version text of any MPI library.
 const LONGEST_TEXT: usize = 8192;
 
-fn error_text(code: c_int) -> String {
+/// Returns MPI's text for a code. Local.
+pub fn error_text(code: c_int) -> String {
     if code == ffi::MISSING {
         return "this process has no MPI library, or one without this function".to_string();
     }

@@ -16,7 +16,6 @@ use tributary_bindings::prefix::{PrefixKind, Prefixed, prefixed};
 
 use super::pnetcdf;
 use super::pointed::position;
-use crate::abi::errors::io_outcome;
 use crate::abi::word::{Word, from_word};
 use crate::abi::{MPI_Comm, MPI_Info, SUCCESS, is_intracommunicator, rank, ranks};
 use crate::backend::{Backend, Runner, UnopenedFile};
@@ -90,10 +89,8 @@ pub fn open(function: &'static InterposedFunction, arguments: &[Word]) -> Answer
                 seat.keep(endpoint);
             }
             files::note_seen();
-            if let (true, Err(error)) =
-                (is_first, io_outcome(function.full_name(), code as c_int, rank as usize, &path))
-            {
-                Report::of_failed_open(&path, &error);
+            if is_first {
+                Report::of_failed_open(&path, code as c_int);
             }
             return Answer::Return(code);
         }
