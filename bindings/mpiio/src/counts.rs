@@ -57,20 +57,20 @@ pub struct LeftToMpi {
 /// What calls of one function moved.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Moved {
-    /// Number of bytes that the program asked for.
+    /// Number of bytes that the program asked for, in calls that succeeded.
     pub bytes: u64,
     /// Seconds of the calls of all ranks, added up.
     pub seconds: f64,
-    /// Number of bytes of the smallest call, of the median and of the largest: the powers of two up to them, or the number
+    /// Of the calls that succeeded, number of bytes of the smallest call, of the median and of the largest: the powers of two up to them, or the number
     /// itself if it is the same in all calls.
     pub sizes: [u64; 3],
 }
 
-/// Number of classes of sizes of calls: class k is for 2^k bytes and more, class 0 also for 0 bytes; the last one has no end.
-const CLASSES: usize = 32;
+/// Number of classes of sizes of calls: class 0 is for 0 bytes, class k for 2^(k - 1) bytes and more; the last one has no end.
+const CLASSES: usize = 33;
 
-/// What the calls of one function took: number, bytes, microseconds, and the number of calls of each class of sizes.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+/// What the calls of one function took: microseconds; and of those that succeeded number, bytes, and the number of each class of sizes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Taken {
     calls: u64,
     bytes: u64,
@@ -81,12 +81,20 @@ struct Taken {
 /// Number of integers of a [`Taken`].
 const TAKEN: usize = 3 + CLASSES;
 
+impl Default for Taken {
+    fn default() -> Self {
+        Self::from_numbers([0; TAKEN])
+    }
+}
+
 impl Taken {
-    fn add(&mut self, bytes: u64, took: Duration) {
-        self.calls += 1;
-        self.bytes += bytes;
+    fn add(&mut self, bytes: Option<u64>, took: Duration) {
         self.microseconds += took.as_micros() as u64;
-        self.classes[(bytes.max(1).ilog2() as usize).min(CLASSES - 1)] += 1;
+        if let Some(bytes) = bytes {
+            self.calls += 1;
+            self.bytes += bytes;
+            self.classes[(bytes.checked_ilog2().map_or(0, |log| log as usize + 1)).min(CLASSES - 1)] += 1;
+        }
     }
 
     fn to_numbers(self) -> [u64; TAKEN] {
@@ -107,7 +115,7 @@ impl Taken {
                 before += calls;
                 before > call
             });
-            1 << class.unwrap_or_default()
+            class.filter(|class| *class > 0).map_or(0, |class| 1 << (class - 1))
         };
         let [least, largest] = [0, self.calls.saturating_sub(1)].map(class_of);
         let sizes = match self.bytes.checked_div(self.calls) {
@@ -176,8 +184,8 @@ impl CallCounts {
         *self.left_to_mpi.entry((call, why.to_string())).or_default() += 1;
     }
 
-    /// Counts what a call of the function `call` took, whoever ran it.
-    pub fn took(&mut self, call: &'static str, bytes: u64, took: Duration) {
+    /// Counts what a call of the function `call` took, whoever ran it. `bytes` is what it moved; None if it failed.
+    pub fn took(&mut self, call: &'static str, bytes: Option<u64>, took: Duration) {
         self.taken.entry(call).or_default().add(bytes, took);
     }
 
@@ -278,17 +286,29 @@ mod tests {
         for (rank, sizes) in [&[4, 4, 100][..], &[5000]].into_iter().enumerate() {
             for &bytes in sizes {
                 ranks[rank].left_to_mpi("write_at", ALONE);
-                ranks[rank].took("write_at", bytes, Duration::from_millis(2));
+                ranks[rank].took("write_at", Some(bytes), Duration::from_millis(2));
             }
-            ranks[rank].took("set_view", 0, Duration::from_millis(3));
+            ranks[rank].took("set_view", Some(0), Duration::from_millis(3));
         }
-        let [mut first, second] = ranks;
+        let [mut first, mut second] = ranks;
+        // A call that fails has a time and no size.
+        second.took("write_at", None, Duration::from_millis(2));
         let sums: Vec<u64> = first.independent().iter().zip(second.independent()).map(|(one, two)| one + two).collect();
         first.set_independent(&sums);
         let [left] = &first.all_left_to_mpi()[..] else { panic!("one function") };
         assert_eq!((left.call, left.calls), ("write_at", 4));
-        assert_eq!(left.moved, Some(Moved { bytes: 5108, seconds: 0.008, sizes: [4, 64, 4096] }));
+        assert_eq!(left.moved, Some(Moved { bytes: 5108, seconds: 0.010, sizes: [4, 64, 4096] }));
         assert_eq!(first.other_calls(), [("set_view", 0.003)]);
         assert_eq!(second.all_left_to_mpi()[0].moved.map(|moved| moved.sizes), Some([5000; 3]));
+    }
+
+    #[test]
+    fn calls_without_bytes_have_the_size_0() {
+        let mut counts = CallCounts::default();
+        for bytes in [0, 0, 1, 1 << 40] {
+            counts.left_to_mpi("write_at", ALONE);
+            counts.took("write_at", Some(bytes), Duration::ZERO);
+        }
+        assert_eq!(counts.all_left_to_mpi()[0].moved.map(|moved| moved.sizes), Some([0, 1, 1 << 31]));
     }
 }

@@ -147,7 +147,7 @@ fn note_time(function: &InterposedFunction, arguments: &[Word], returned: Word, 
     };
     if let Some(shared) = files::find(file) {
         // Whether a datatype may be asked for its size is not known if MPI has refused the call.
-        let bytes = if returned as c_int == SUCCESS { function.bytes(arguments) } else { 0 };
+        let bytes = (returned as c_int == SUCCESS).then(|| function.bytes(arguments));
         shared.counts().took(function.name(), bytes, took);
     }
 }

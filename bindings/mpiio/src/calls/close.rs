@@ -69,7 +69,7 @@ pub fn close(function: &'static InterposedFunction, arguments: &[Word]) -> Answe
         report.failed = counts.failures.failed();
         report.passed_through = counts.all_left_to_mpi();
         // MPI's own close follows.
-        counts.took(function.name(), 0, begin.elapsed());
+        counts.took(function.name(), Some(0), begin.elapsed());
         report.other_calls = counts.other_calls().into_iter().collect();
         (report.past_cache, report.deletions_in_vain) = (alone, deleted);
         report.print();
