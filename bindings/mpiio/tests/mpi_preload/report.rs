@@ -87,8 +87,7 @@ fn seconds_are_those_of_the_calls() {
 /// A file that MPI cannot open has a report, too, which says why.
 #[test]
 fn a_file_that_cannot_be_opened_has_a_report() {
-    let outcome =
-        Launch::new(RANKS, &compile("alone.c")).arg("/no/such/folder/file").with_library().run_in_time().unwrap();
+    let outcome = Launch::new(RANKS, &compile("unopened.c")).arg("/no/such/folder/file").with_library().run();
     let [report] = &outcome.reports[..] else { panic!("{}", outcome.stderr) };
     assert_eq!(report.file, "/no/such/folder/file");
     let why = report.not_taken.as_deref().unwrap_or_default();
