@@ -10,8 +10,8 @@ use std::sync::{Arc, LazyLock, Mutex};
 use std::time::Duration;
 
 use tributary::access::{Packed, Walk};
-use tributary::engine::storage::{OpenStorage, Storage};
 use tributary::fabric::threads;
+use tributary::storage::{OpenStorage, Storage};
 use tributary::{BufferLayout, Endpoint, Extent, Extents, File, Hints, Mode};
 
 /// A function that calls a loop as often as it likes, and returns the time that the calls took.

@@ -71,7 +71,7 @@ pub mod world;
 
 pub use access::{BufferLayout, Extent, Extents, FileView, Sink, Source};
 pub use engine::{
-    CallReport, Capture, Direction, FanIn, File, Mode, Operation, ReadReport, Seconds, Settings, storage,
+    CallReport, Capture, Direction, FanIn, File, Mode, Operation, ReadReport, Seconds, Settings, io as storage,
 };
 pub use fabric::{Completion, Endpoint, Idle, Message, Stop, Ticket, Traffic, Transport, mpi, threads};
 pub use hints::{

@@ -1,4 +1,5 @@
-//! Checks the order of modules in a folder: each may use only modules before it. (Cargo refuses circles of crates.)
+//! Checks the order of modules in a folder: each may use only modules before it. (Cargo refuses circles of crates.) Counts the
+//! floors of the modules, and the items that each gives to others.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -17,6 +18,99 @@ pub fn hold_modules(root: &Path, folders: &[Folder]) {
         println!("{folder}:");
         check(&modules(&root.join(folder), prefix), order, against);
     }
+}
+
+/// A room of a folder: the module, its floor (the longest path of imports to a module that imports none), and the number of its
+/// items that other modules of the folder name.
+pub type Room = (String, usize, usize);
+
+/// Returns the rooms of a folder, and for each pair (room, room that it uses) the items that it names. `prefix` is the path before
+/// a module's name in code.
+///
+/// # Panics
+/// Panics if modules use each other in a circle.
+pub fn rooms(folder: &Path, prefix: &str) -> (Vec<Room>, BTreeMap<(String, String), BTreeSet<String>>) {
+    let graph = modules(folder, prefix);
+    let named = named_items(folder, prefix, &graph);
+    let mut floors = BTreeMap::new();
+    for _ in 0..=graph.len() {
+        for (name, known) in &graph {
+            let below: Option<Vec<usize>> = known.iter().map(|other| floors.get(other).copied()).collect();
+            if let Some(below) = below {
+                floors.insert(name.clone(), below.into_iter().max().map_or(0, |floor| floor + 1));
+            }
+        }
+    }
+    let rooms = graph.keys().map(|name| {
+        let floor = *floors.get(name).unwrap_or_else(|| panic!("{name} is in a circle of modules"));
+        let given: BTreeSet<_> = named.iter().filter(|((_, to), _)| to == name).flat_map(|(_, items)| items).collect();
+        (name.clone(), floor, given.len())
+    });
+    (rooms.collect(), named)
+}
+
+/// Returns the items that the modules of a folder name of each other.
+fn named_items(folder: &Path, prefix: &str, graph: &Graph) -> BTreeMap<(String, String), BTreeSet<String>> {
+    let mut files = Vec::new();
+    sources(folder, &mut files);
+    let mut named = BTreeMap::new();
+    for file in &files {
+        let parts: Vec<_> = file.strip_prefix(folder).unwrap().iter().map(|part| part.to_str().unwrap()).collect();
+        let from = parts[0].trim_end_matches(".rs");
+        if !graph.contains_key(from) {
+            continue;
+        }
+        let text = code(file);
+        for (at, _) in text.match_indices(prefix) {
+            let mut paths = Vec::new();
+            leaves(&text[at + prefix.len()..], &mut Vec::new(), &mut paths);
+            for path in paths.iter().filter(|path| graph.contains_key(&path[0]) && path[0] != from) {
+                // What follows a type is part of the type.
+                let is_type = |name: &&String| name.starts_with(char::is_uppercase);
+                let item = path.iter().find(is_type).or(path.last()).cloned().unwrap_or_default();
+                named.entry((from.to_string(), path[0].clone())).or_insert_with(BTreeSet::new).insert(item);
+            }
+        }
+    }
+    named
+}
+
+/// Adds the full paths of the tree of paths at the start of `text`, such as `a::{b, c::d}`, to `all`. `path` is the path before
+/// the tree. Returns the number of bytes of the tree.
+fn leaves(text: &str, path: &mut Vec<String>, all: &mut Vec<Vec<String>>) -> usize {
+    let depth = path.len();
+    let mut at = 0;
+    loop {
+        let name = text[at..].chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect::<String>();
+        at += name.len();
+        if !name.is_empty() {
+            path.push(name);
+        }
+        match text[at..].strip_prefix("::") {
+            Some(rest) if rest.starts_with('{') => {
+                at += 3;
+                loop {
+                    at +=
+                        text[at..].len() - text[at..].trim_start_matches(|c: char| c.is_whitespace() || c == ',').len();
+                    if text[at..].starts_with('}') || text[at..].is_empty() {
+                        break;
+                    }
+                    let len = leaves(&text[at..], path, all);
+                    // After a name may follow `as`, or what is no path.
+                    at += len.max(1);
+                }
+                at += 1;
+                break;
+            }
+            Some(_) => at += 2,
+            None => {
+                all.push(path.clone());
+                break;
+            }
+        }
+    }
+    path.truncate(depth);
+    at
 }
 
 type Graph = BTreeMap<String, BTreeSet<String>>;
@@ -172,6 +266,18 @@ mod tests {
         assert_eq!(given_out("pub use access::{Extent, Extents};\npub use hints::Hints;")["Extents"], "access");
         assert_eq!(given_out("pub use a::{b::{C}, D};")["C"], "a");
         assert_eq!(given_out("pub use other as name;")["name"], "other");
+    }
+
+    #[test]
+    fn trees_of_paths_are_read() {
+        let read = |text: &str| {
+            let mut all = Vec::new();
+            leaves(text, &mut Vec::new(), &mut all);
+            all.iter().map(|path| path.join("::")).collect::<Vec<_>>()
+        };
+        assert_eq!(read("a::b::C::of(1)"), ["a::b::C::of"]);
+        assert_eq!(read("a::{b::{C, d},\n    E};"), ["a::b::C", "a::b::d", "a::E"]);
+        assert_eq!(read("a::{self, B};"), ["a::self", "a::B"]);
     }
 
     #[test]

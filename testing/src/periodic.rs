@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use tributary::Mode;
-use tributary::engine::storage::{OpenStorage, Storage};
+use tributary::storage::{OpenStorage, Storage};
 
 /// Length of the period in bytes: not a power of two, so that a shift by one is detected.
 pub const PERIOD: usize = (1 << 20) - 3;

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use memmap2::MmapOptions;
 use nix::fcntl::FallocateFlags;
 use tributary::drivers::OpenStorage;
-use tributary::engine::storage::SystemFiles;
+use tributary::storage::SystemFiles;
 use tributary::{BufferLayout, Endpoint, Extent, Extents, File, Hints, Mode};
 use tributary_testing::mpiexec::{directory, under_mpiexec, world};
 use tributary_testing::trial::all_gather;

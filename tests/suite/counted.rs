@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use tributary::Mode;
 use tributary::drivers::FileSystem;
-use tributary::engine::storage::{OpenStorage, Storage, SystemFiles};
+use tributary::storage::{OpenStorage, Storage, SystemFiles};
 
 /// Numbers of calls and bytes of all files of one [`Counted`].
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

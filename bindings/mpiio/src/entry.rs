@@ -6,7 +6,6 @@
 //! `catch_unwind`, and returns an answer that tells [`enter`] what to do next, outside of `catch_unwind` and with no
 //! lock held: call MPI, or the program's error handler.
 
-use std::cell::Cell;
 use std::ffi::c_int;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
@@ -15,15 +14,14 @@ use tributary::Error;
 use tributary::engine::binding::alone;
 use tributary_abi::constants;
 
-use crate::abi::SUCCESS;
-use crate::abi::errors::class;
-use crate::abi::word::{Word, to_word};
-use crate::component;
-use crate::door::{self, Door, is_first_rank, is_supported};
-use crate::error_handler::{raise, raise_now, returning};
-use crate::files;
-use crate::next::InterposedFunction;
-use crate::report;
+use crate::file::{files, report};
+use crate::mpi::abi::SUCCESS;
+use crate::mpi::abi::errors::class;
+use crate::mpi::abi::word::{Word, to_word};
+use crate::mpi::error_handler::{raise, raise_now, returning};
+use crate::mpi::inside::{inside, is_inside};
+use crate::mpi::interposition::{self, Interposition, is_first_rank, is_supported};
+use crate::mpi::next::InterposedFunction;
 
 /// A handler's answer to an interposed call: what [`enter`] must do next.
 pub enum Answer {
@@ -39,7 +37,7 @@ pub enum Answer {
         file: Word,
         /// Error that the handler gets; the same on all ranks.
         error: Error,
-        /// True if this rank prints the error, if it is printed at all ([`crate::failures`]): MPI's error classes say little.
+        /// True if this rank prints the error, if it is printed at all ([`crate::file::failures`]): MPI's error classes say little.
         speaks: bool,
     },
     /// `enter` calls the error handler of this file with a code, and goes on with `then` if the handler returns.
@@ -104,30 +102,9 @@ impl Answer {
 /// Handles an interposed call of `function`. It calls no function of MPI that may call the program's error handler.
 pub type Handler = fn(function: &'static InterposedFunction, arguments: &[Word]) -> Answer;
 
-thread_local! {
-    /// True while this thread is inside a handler: its MPI calls go straight to MPI.
-    static INSIDE: Cell<bool> = const { Cell::new(false) };
-}
-
-/// Guard that sets INSIDE. Dropping the guard, also by an exception, resets INSIDE.
-struct Inside;
-
-impl Inside {
-    fn begin() -> Self {
-        INSIDE.set(true);
-        Self
-    }
-}
-
-impl Drop for Inside {
-    fn drop(&mut self) {
-        INSIDE.set(false);
-    }
-}
-
 /// Runs `handler` and carries out its answers, unless this library is off or the call comes from inside another handler.
 pub fn enter(function: &'static InterposedFunction, arguments: &[Word], handler: Handler) -> Word {
-    if !is_on() || INSIDE.get() {
+    if !is_on() || is_inside() {
         return function.call(arguments);
     }
     let begin = report::is_wanted().then(Instant::now);
@@ -155,7 +132,11 @@ fn note_time(function: &InterposedFunction, arguments: &[Word], returned: Word, 
 /// Handles a call of a function that this library exports. If Open MPI calls this library as a component, the call is
 /// passed to the MPI library, which calls the component.
 pub fn enter_exported(function: &'static InterposedFunction, arguments: &[Word], handler: Handler) -> Word {
-    if door::is_through(Door::Preload) { enter(function, arguments, handler) } else { function.call_linked(arguments) }
+    if interposition::is_active(Interposition::Preloaded) {
+        enter(function, arguments, handler)
+    } else {
+        function.call_linked(arguments)
+    }
 }
 
 /// Handles a call of Open MPI to its component.
@@ -164,7 +145,7 @@ pub fn enter_slot(function: &'static InterposedFunction, arguments: &[Word], han
     if function.may_change_hints()
         && let Some(&file) = arguments.first()
     {
-        component::show(file);
+        interposition::component().iter().for_each(|component| (component.show_hints)(file));
     }
     code
 }
@@ -172,7 +153,7 @@ pub fn enter_slot(function: &'static InterposedFunction, arguments: &[Word], han
 /// Runs a handler that calls MPI itself, for example to wait for requests of the program. The handler does this
 /// library's own work in [`own`].
 pub fn enter_uncaught(function: &'static InterposedFunction, arguments: &[Word], handler: Handler) -> Word {
-    if !is_on() || INSIDE.get() {
+    if !is_on() || is_inside() {
         return function.call(arguments);
     }
     let answer = inside(|| handler(function, arguments));
@@ -227,12 +208,6 @@ fn caught(function: &'static InterposedFunction, work: impl FnOnce() -> Answer) 
     own(function, || inside(work)).unwrap_or_else(Answer::Return)
 }
 
-/// Runs `call`. MPI functions that `call` uses are not interposed.
-fn inside<T>(call: impl FnOnce() -> T) -> T {
-    let _inside = Inside::begin();
-    call()
-}
-
 /// Runs work of this library in a call of `function`. The work calls no error handler of the program.
 ///
 /// # Errors
@@ -254,16 +229,11 @@ fn caught_as<T>(call: &'static str, work: impl FnOnce() -> T) -> Result<T, Word>
 /// Runs work of this library that no call of the program waits for, unless this thread is inside a handler. `call` is
 /// the MPI function that a panic is reported for.
 pub fn alone_inside(call: &'static str, work: impl FnOnce()) {
-    if INSIDE.get() {
+    if is_inside() {
         return;
     }
     // A panic has been reported.
     let _ = caught_as(call, || inside(work));
-}
-
-/// Marks this thread as a thread of this library: its MPI calls go straight to MPI.
-pub fn claim_thread() {
-    INSIDE.set(true);
 }
 
 /// Returns true if this library is on. TRIB_DISABLE=1 and an MPI library with an unknown ABI turn it off.

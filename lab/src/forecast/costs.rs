@@ -1,7 +1,8 @@
 //! Converts a machine's parameters for the library's cost model, and asks that model for the choice of kernels.
 
-use tributary::engine::choice::Touched;
-use tributary::engine::choice::{self, Candidate, Chooser, Layered};
+use tributary::engine::layers::Touched;
+use tributary::engine::Layered;
+use tributary::engine::layers::{Candidate, Chooser, kernels};
 use tributary::engine::{Amount, Phases, Roles};
 use tributary::error::Result;
 use tributary::exchange::cost::Costs;
@@ -90,7 +91,7 @@ pub(super) fn chosen(
     let SharedFile { aggregators, domains, .. } = counts.file();
     let roles = Roles::new(0, topology, Touched::new(domains), aggregators.clone(), hints, costs(machine))?;
     let layers = roles.choose(&all(counts), domains, true);
-    let [metadata, data] = choice::kernels(hints, layers.layered);
+    let [metadata, data] = kernels(hints, layers.layered);
     let is_open = [hints.metadata_kernel(), hints.data_kernel()].contains(&KernelHint::Auto);
     let mut fixed = Hints { kernel_meta: Some(metadata), kernel_data: Some(data), ..hints.clone() };
     if hints.num_aggrs_per_node == 0 && is_open {

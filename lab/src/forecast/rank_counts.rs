@@ -4,7 +4,7 @@ use super::matrix::PeerAmount;
 use super::message_counts::{FileDivision, Held, MetadataForm};
 use tributary::access::Extents;
 use tributary::engine::Amount;
-use tributary::engine::choice::Touched;
+use tributary::engine::layers::Touched;
 use tributary::engine::planning::lists;
 use tributary::error::{Error, Result};
 

@@ -8,19 +8,18 @@ use std::path::Path;
 use std::pin::pin;
 use std::sync::Arc;
 
-use crate::access::Direction;
+use crate::access::{Amount, Direction};
 use crate::collectives::agree;
 use crate::drivers::Mode;
-use crate::engine::facts::Amount;
-use crate::engine::facts::calls::{CallForm, CallKind};
+use crate::engine::agree::calls::{CallForm, CallKind};
+use crate::engine::choose::learned::LearnedFacts;
+use crate::engine::choose::rules::WritersBeside;
 use crate::engine::file::File;
+use crate::engine::file::opening::FirstAgreement;
 use crate::engine::file::transfer::Operation;
 use crate::engine::file::without_data::Opening;
-use crate::engine::policy::learned::LearnedFacts;
-use crate::engine::policy::rules::WritersBeside;
-use crate::engine::record::CallReport;
-use crate::engine::setup::terms::FirstAgreement;
-use crate::engine::storage::SystemFiles;
+use crate::engine::io::SystemFiles;
+use crate::engine::trace::report::CallReport;
 use crate::error::{Error, Result};
 use crate::fabric::Endpoint;
 use crate::fabric::mpi::{end_job, is_running};
@@ -191,7 +190,7 @@ pub async fn sync_with(file: &mut File, other: impl FnOnce(Rank) -> Result<()>) 
     file.handle.note_others_bytes();
     file.arrive(CallKind::Sync).await?;
     let synced = other(file.endpoint.rank());
-    let synced = file.handle.sync(&file.setup).and(synced);
+    let synced = file.handle.sync_written().and(synced);
     let synced = file.handle.keep_error(synced);
     let outcome = file.agree_on_end(CallKind::Sync, synced).await;
     if outcome.is_ok() {

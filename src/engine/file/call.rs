@@ -3,33 +3,34 @@
 //!
 //! | step | what it is | where |
 //! |---|---|---|
-//! | facts | a rank's arguments: which call it is in, its extents, its error, the bytes it has already moved | `facts`, `policy/rules.rs` |
-//! | first agreement | the facts of all ranks, merged; one rank decides how the bytes go, and why | `agreement/first.rs`, `policy/rules.rs` |
-//! | rounds | the bytes move: directly, through windows, or in messages by a plan | `through_windows`, `data`; below them `plan`, `shared`, `storage` |
-//! | outcome | errors, counts and times, on which all ranks agree | `agreement/finish.rs` |
+//! | facts | a rank's arguments: which call it is in, its extents, its error, the bytes it has already moved | `agree/facts.rs` |
+//! | first agreement | the facts of all ranks, merged; one rank decides how the bytes go, and why | `agree/first.rs`, `choose/rules.rs` |
+//! | rounds | the bytes move: directly, through windows, or in messages by a plan | `io`, `shared`, `exchange` |
+//! | outcome | errors, counts and times, on which all ranks agree | `agree/last.rs` |
 //!
 //! The public calls on a file are in [`file`](super).
 
-use crate::access::{Access, BufferLayout, Direction, Extents, Memory, Sink};
+use crate::access::{Access, Amount, BufferLayout, Direction, Extents, Memory, Sink};
 use crate::collectives::broadcast_error;
 use crate::collectives::team::Team;
 use crate::drivers::Mode;
-use crate::engine::agreement::finish::{CallOutcome, agree_on_outcome};
-use crate::engine::agreement::first::{Contribution, FirstPart, OwnVote, contribution, takes_small};
-use crate::engine::agreement::footprint::{Footprint, Runs};
-use crate::engine::agreement::{agreed_error, truly_disjoint};
-use crate::engine::data::Exchange;
-use crate::engine::facts::calls::{CallFault, CallKind};
-use crate::engine::facts::{AccessShift, Agreed, Amount, Facts};
+use crate::engine::agree::calls::{CallFault, CallKind};
+use crate::engine::agree::facts::{Agreed, Facts};
+use crate::engine::agree::first::{Contribution, FirstPart, OwnVote, contribution, takes_small};
+use crate::engine::agree::footprint::{Footprint, Runs};
+use crate::engine::agree::last::{CallOutcome, agree_on_outcome};
+use crate::engine::agree::{agreed_error, truly_disjoint};
+use crate::engine::choose::rules::Rules;
+use crate::engine::exchange::Exchange;
+use crate::engine::exchange::kept_plans::AccessShift;
+use crate::engine::file::staging::copy_to_device;
+use crate::engine::file::through_windows::{ThroughWindows, sorted};
 use crate::engine::file::transfer::NO_EXTENTS;
 use crate::engine::file::{File, FileState};
-use crate::engine::policy::path::Path;
-use crate::engine::policy::rules::Rules;
-use crate::engine::record::{CallReport, CallTotals};
-use crate::engine::staging::copy_to_device;
-use crate::engine::storage::window_queue::Outcome;
-use crate::engine::through_windows::{ThroughWindows, sorted};
-use crate::engine::watchdog::CallStage;
+use crate::engine::trace::counts::{CallTotals, Outcome};
+use crate::engine::trace::path::Path;
+use crate::engine::trace::report::CallReport;
+use crate::engine::trace::watchdog::CallStage;
 use crate::error::{Error, Result};
 use crate::hints::Switch;
 
@@ -85,13 +86,13 @@ impl File {
             let name = self.name(self.kind(call.access.direction()));
             state.error = behind.begin_call(call.access.direction(), name).or(state.error);
         }
-        if self.setup.hosts_cache_apart {
+        if self.setup.file.hosts_cache_apart {
             let passed = Box::pin(self.see_other_hosts(call.access.direction())).await?;
             state.error = passed.err().or(state.error);
         }
         self.run(&team, call, &mut state).await?;
         if state.agreed.failed.is_none() {
-            self.calls.early.learn(&state.agreed);
+            self.calls.early.learn(state.agreed.wants_early, state.agreed.have_sieved);
         }
         let outcome = self.finish(&team, call.access.direction(), &mut state).await;
         if let Some(behind) = &self.handle.behind {
@@ -121,10 +122,10 @@ impl File {
         if state.agreed.failed.is_some() {
             return Ok(());
         }
-        if self.rules(team, direction).must_look(&state.agreed) {
-            state.agreed.disjoint = Some(truly_disjoint(&mut self.endpoint, call.access.file).await?);
+        if self.rules(team, direction).must_look(&state.agreed.shape, state.agreed.decision.path) {
+            state.agreed.shape.disjoint = Some(truly_disjoint(&mut self.endpoint, call.access.file).await?);
             state.agreed.redo(direction);
-            self.rules(team, direction).decide(&mut state.agreed);
+            state.agreed.decision = self.rules(team, direction).decide(&state.agreed.shape);
         }
         self.learn(team, direction, &state.agreed);
         if let (Some(behind), Direction::Write) = (&self.handle.behind, direction) {
@@ -146,20 +147,24 @@ impl File {
             Path::Direct => own.outcome = self.move_directly(access),
             Path::Hosts => self.run_on_host(access, &state.agreed, own).await?,
             Path::Windows => {
-                let (storage, rank) = (self.handle.storage(&self.setup), self.endpoint.rank());
+                let (storage, rank) = (self.handle.storage(), self.endpoint.rank());
                 let (setup, arena) = (&self.setup, self.setup.groups.arena(rank)?);
                 let (agreed, runs) = (&state.agreed, &*runs);
                 let behind = self.handle.behind.as_deref();
                 let windows = ThroughWindows { setup, team, arena, rank, storage, behind, agreed, runs };
                 state.all = windows.run(&mut self.endpoint, access, &self.observers.clock, own).await?;
             }
-            Path::Exchange => match self.setup.exchange.in_two(&self.calls.learned, &state.agreed, direction) {
-                None => self.exchange(access, (&state.agreed, false), own).await?,
-                Some(parts) => {
-                    let parts = parts.map(|left| Agreed { left, ..state.agreed });
-                    (state.all, state.has_learned) = self.exchange_in_two(team, access, &parts, own).await?;
+            Path::Exchange => {
+                let (left, learned) = (&state.agreed.shape.left, &self.calls.learned);
+                let planner = &self.setup.exchange;
+                match state.agreed.reuse.map_or_else(|| planner.in_two(learned, left, direction), |_| None) {
+                    None => self.exchange(access, (&state.agreed, None), own).await?,
+                    Some(parts) => {
+                        let all = self.exchange_in_two(team, access, (&state.agreed, &parts), own).await?;
+                        (state.all, state.has_learned) = all;
+                    }
                 }
-            },
+            }
         }
         match early {
             None => self.pass(call, &mut own.outcome),
@@ -169,22 +174,36 @@ impl File {
         Ok(())
     }
 
-    /// Moves bytes by the two-phase exchange: all, or (if `is_part`) those of the agreed range. Collective over the file's
-    /// ranks.
+    /// Moves bytes by the two-phase exchange: all, or a `part` of them. Collective over the file's ranks.
     ///
     /// # Errors
     /// Errors of the message transport. Other errors are in `own`.
     async fn exchange(
         &mut self,
         access: Access<'_>,
-        (agreed, is_part): (&Agreed, bool),
+        (agreed, part): (&Agreed, Option<&Amount>),
         own: &mut CallTotals,
     ) -> Result<()> {
         let Self { endpoint, setup, handle, calls, observers } = self;
         let (plans, learned, returns_at_end) = (&mut calls.plans, &calls.learned, calls.returns_at_end);
-        Exchange { endpoint, setup, handle, plans, learned, observers, returns_at_end, agreed, is_part, own }
-            .run(access)
-            .await
+        let (left, is_part) = (part.unwrap_or(&agreed.shape.left), part.is_some());
+        let Agreed { reuse, is_sole, .. } = *agreed;
+        let exchange = Exchange {
+            endpoint,
+            file: &setup.file,
+            planner: &setup.exchange,
+            handle,
+            plans,
+            learned,
+            observers,
+            returns_at_end,
+            left,
+            reuse,
+            is_sole,
+            is_part,
+            own,
+        };
+        { exchange }.run(access).await
     }
 
     /// Writes bytes in two exchanges, of two `parts` of the file: the times of the first divide the second between the
@@ -197,10 +216,10 @@ impl File {
         &mut self,
         team: &Team,
         mut access: Access<'_>,
-        [first, rest]: &[Agreed; 2],
+        (agreed, [first, rest]): (&Agreed, &[Amount; 2]),
         own: &mut CallTotals,
     ) -> Result<(Option<CallOutcome>, bool)> {
-        self.exchange(access.with_file(access.file), (first, true), own).await?;
+        self.exchange(access.with_file(access.file), (agreed, Some(first)), own).await?;
         self.observers.stage(CallStage::End);
         let outcome = CallOutcome::new(self.endpoint.rank(), own, &self.observers.clock);
         let outcome = agree_on_outcome(&mut self.endpoint, team, outcome, None).await?;
@@ -211,14 +230,14 @@ impl File {
         let before = self.calls.learned.changes;
         self.learn_times(first, own, &outcome);
         let mut later = CallTotals::new(own.direction);
-        self.exchange(access, (rest, true), &mut later).await?;
+        self.exchange(access, (agreed, Some(rest)), &mut later).await?;
         own.add(later, outcome.rounds);
         Ok((None, self.calls.learned.changes != before))
     }
 
     /// Learns from the times of an exchange, the same on all ranks. The next file begins with it. Local.
-    fn learn_times(&mut self, agreed: &Agreed, own: &CallTotals, all: &CallOutcome) {
-        let is_changed = self.setup.exchange.learn(&mut self.calls.learned, &agreed.left, own.layers, &all.took());
+    fn learn_times(&mut self, amount: &Amount, own: &CallTotals, all: &CallOutcome) {
+        let is_changed = self.setup.exchange.learn(&mut self.calls.learned, amount, own.layers, &all.took());
         if is_changed && self.endpoint.rank() == 0 {
             self.calls.learned.keep(self.setup.file_system);
         }
@@ -271,7 +290,7 @@ impl File {
         let arena = if in_memory { Some(self.setup.groups.arena(rank)?) } else { None };
         // The rank that decides writes small data, and finds the end of the file for a read.
         let uses_file = in_memory || rank == 0 && (takes_small || direction == Direction::Read);
-        let storage = uses_file.then(|| self.handle.storage(&self.setup));
+        let storage = uses_file.then(|| self.handle.storage());
         let rest = if early.is_some() { &NO_EXTENTS } else { call.access.file };
         let reuse = if in_memory { (AccessShift::No, 0) } else { self.again(rest, call.access.layout) };
         let Access { file, layout, memory } = &call.access;
@@ -283,8 +302,8 @@ impl File {
         let (extents, failed, form) = ((call.asked, call.access.file), state.error.is_some(), self.calls.form);
         let access = OwnVote { rank, host, extents, early, reuse, failed, form };
         let contribution = contribution(&self.setup.votes, rules, access, data);
-        let (setup, error) = (&self.setup, &mut state.error);
-        let mut own = FirstPart { setup, rank, direction, contribution, arena, storage, error };
+        let (votes, file, error) = (&self.setup.votes, &*self.setup.file, &mut state.error);
+        let mut own = FirstPart { votes, file, rules, rank, contribution, arena, storage, error };
         own.contribution.facts.is_sole = call.is_sole;
         own.contribution.facts.wants_early = wants_early && direction == Direction::Write;
         own.contribution.facts.have_sieved = self.calls.early.have_sieved();
@@ -316,11 +335,12 @@ impl File {
             return Err(broadcast_error(&mut self.endpoint, failed, error).await?);
         }
         // Reads follow what writes have shown, so that both can use the same plan.
-        let shows = direction == Direction::Write || self.setup.mode == Mode::Read;
+        let shows = direction == Direction::Write || self.setup.file.mode == Mode::Read;
         if let (Path::Exchange, Some(own), true) = (agreed.decision.path, own.as_ref(), shows && !*has_learned) {
-            self.learn_times(agreed, own, all);
+            self.learn_times(&agreed.shape.left, own, all);
         }
-        Ok(all.report(&self.setup, direction, agreed, own.as_ref()))
+        let aggregators = self.setup.aggregators(agreed.decision.path, &agreed.shape.left);
+        Ok(all.report(direction, agreed, aggregators, own.as_ref()))
     }
 
     /// Begins a collective call if hosts cache independently: makes bytes visible that this rank has written in
@@ -330,14 +350,14 @@ impl File {
     ///
     /// # Errors
     /// Ranks are in different calls; errors of the message transport. The inner errors are the errors of
-    /// [`publish_writes`](crate::engine::handle::publish_writes).
+    /// [`publish_writes`](crate::engine::io::handle::publish_writes).
     async fn see_other_hosts(&mut self, direction: Direction) -> Result<Result<()>> {
-        if self.setup.mode == Mode::Read {
+        if self.setup.file.mode == Mode::Read {
             return Ok(Ok(()));
         }
-        let passed = self.handle.pass_own_bytes_on(&self.setup);
+        let passed = self.handle.pass_own_bytes_on();
         // A write that fills holes also reads.
-        if direction == Direction::Read || self.setup.hints.ds_write == Switch::Enable {
+        if direction == Direction::Read || self.setup.file.hints.ds_write == Switch::Enable {
             self.agree_without_data(self.kind(direction), Ok(()), Amount::NONE).await?;
             self.handle.open_anew();
         }
@@ -362,8 +382,9 @@ impl File {
         let contribution = Contribution::new(facts, Footprint::unknown(0));
         let deferred = self.handle.behind.as_ref().and_then(|behind| behind.bring_error());
         let (mut agreed, mut error) = (Agreed::default(), deferred.or(checked.err()));
-        let (setup, direction, arena, storage) = (&self.setup, Direction::Write, None, None);
-        let mut own = FirstPart { setup, rank, direction, contribution, arena, storage, error: &mut error };
+        let (votes, file, rules) = (&self.setup.votes, &*self.setup.file, self.setup.rules(Direction::Write));
+        let (arena, storage) = (None, None);
+        let mut own = FirstPart { votes, file, rules, rank, contribution, arena, storage, error: &mut error };
         self.observers.begin(self.endpoint.waiting(), name);
         let came = own.agree(&mut self.endpoint, &team, &mut agreed).await;
         self.observers.end();
@@ -385,7 +406,7 @@ impl File {
         if let Some(rank) = fault.closed_by() {
             self.calls.state = FileState::ClosedBy(rank);
         }
-        agreed_error(&mut self.endpoint, fault, own, (call, &self.setup.path)).await
+        agreed_error(&mut self.endpoint, fault, own, (call, &self.setup.file.path)).await
     }
 
     /// Returns how an access relates to the access of the cached plan, and about how many windows of the file the
@@ -417,8 +438,8 @@ impl File {
     fn learn(&mut self, team: &Team, direction: Direction, agreed: &Agreed) {
         match direction {
             Direction::Write => self.calls.may_overlap |= agreed.redone,
-            Direction::Read if agreed.all.bytes > 0 && !team.is_host() => {
-                self.calls.reads_disjoint = self.rules(team, direction).reads_apart(agreed);
+            Direction::Read if agreed.shape.all.bytes > 0 && !team.is_host() => {
+                self.calls.reads_disjoint = self.rules(team, direction).reads_apart(&agreed.shape);
             }
             Direction::Read => {}
         }
@@ -427,8 +448,8 @@ impl File {
     /// Writes or reads directly, without other ranks. Local.
     fn move_directly(&mut self, Access { file, layout, memory }: Access<'_>) -> Outcome {
         match memory {
-            Memory::Source(memory) => self.handle.write_directly(&self.setup, Access { file, layout, memory }),
-            Memory::Sink(memory) => self.handle.read_directly(&self.setup, Access { file, layout, memory }),
+            Memory::Source(memory) => self.handle.write_directly(Access { file, layout, memory }),
+            Memory::Sink(memory) => self.handle.read_directly(Access { file, layout, memory }),
         }
     }
 
@@ -436,8 +457,8 @@ impl File {
     /// was read to device memory, if the program's buffer is there. Local.
     fn pass(&self, call: &mut CallAccess<'_>, outcome: &mut Outcome) {
         if let (Some(device), Memory::Sink(staged)) = (&mut call.device, &mut call.access.memory) {
-            copy_to_device((self.endpoint.rank(), &self.setup.path), staged, device, outcome);
+            copy_to_device((self.endpoint.rank(), &self.setup.file.path), staged, device, outcome);
         }
-        self.handle.pass_outcome_on(&self.setup, call.access.direction(), outcome);
+        self.handle.pass_outcome_on(call.access.direction(), outcome);
     }
 }

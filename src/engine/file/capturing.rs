@@ -8,14 +8,15 @@ use tributary_base::wire;
 use crate::access::{BufferLayout, Direction, Extent, Extents};
 use crate::collectives::{allgather, broadcast};
 use crate::drivers::{Mode, SystemFiles};
-use crate::engine::capture::layout::{Header, PartEntry, front, front_len};
-use crate::engine::capture::recording::{Finished, Recording};
 use crate::engine::file::File;
+use crate::engine::file::opening::FirstAgreement;
+use crate::engine::file::setup::Setup;
 use crate::engine::file::transfer::Asked;
-use crate::engine::observers::Observers;
-use crate::engine::record::timeline::RankTimeline;
-use crate::engine::setup::Setup;
-use crate::engine::setup::terms::FirstAgreement;
+use crate::engine::io::terms::FileTerms;
+use crate::engine::trace::Observers;
+use crate::engine::trace::capture::layout::{Header, PartEntry, front, front_len};
+use crate::engine::trace::capture::recording::{Finished, Recording};
+use crate::engine::trace::timeline::RankTimeline;
 use crate::error::{Error, Result};
 use crate::fabric::{Endpoint, mpi};
 use crate::hints::Hints;
@@ -53,7 +54,8 @@ impl CaptureWriter {
     /// captured. O(ranks).
     pub fn from_closing(observers: &mut Observers, setup: &Setup) -> Option<Self> {
         let (mut recording, timeline) = observers.take_recorded()?;
-        let Setup { path, mode, topology, driver_name, layout, hints, exchange, .. } = setup;
+        let Setup { file, driver_name, exchange, .. } = setup;
+        let FileTerms { path, mode, topology, layout, hints, .. } = &**file;
         let mode = match mode {
             Mode::Create => "create",
             Mode::Update => "update",

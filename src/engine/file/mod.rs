@@ -8,12 +8,20 @@
 //! | `without_data` | the bodies of the opening, sync, the size, agreements and the close; what is in force for a file |
 //! | `transfer` | the body of collective writes, reads and refusals, and the ways to wait for it; independent calls |
 //! | `call` | a collective call from begin to end, over a team of ranks |
+//! | `through_windows` | a call through windows in shared memory, between its agreements; `staging`: a call from device memory |
+//! | `setup`, `opening` | what is fixed when a file is opened; the agreement on it |
+//! | [`predicted`] | the path that a planned write would take |
 //! | [`binding`] | what bindings need and programs do not; calls in which another library uses the same file |
 //! | `capturing` | stores the capture at the close |
 
 pub mod binding;
 mod call;
 mod capturing;
+pub(in crate::engine) mod opening;
+pub(in crate::engine) mod predicted;
+pub(in crate::engine) mod setup;
+mod staging;
+mod through_windows;
 mod transfer;
 mod without_data;
 
@@ -23,17 +31,17 @@ use std::sync::Arc;
 
 use crate::access::{BufferLayout, Direction, Extents, Sink, Source};
 use crate::drivers::Mode;
-use crate::engine::capture::target::CaptureTarget;
-use crate::engine::facts::calls::{CallForm, CallKind};
-use crate::engine::handle::FileHandle;
-use crate::engine::observers::Observers;
-use crate::engine::plan::Plans;
-use crate::engine::policy::learned::Learned;
-use crate::engine::policy::rules::EarlyWrites;
-use crate::engine::record::{CallReport, FanIn};
-use crate::engine::setup::Setup;
-use crate::engine::storage::{OpenStorage, SystemFiles};
-use crate::engine::watchdog::StallWatchdog;
+use crate::engine::agree::calls::{CallForm, CallKind};
+use crate::engine::choose::learned::Learned;
+use crate::engine::choose::rules::EarlyWrites;
+use crate::engine::exchange::kept_plans::Plans;
+use crate::engine::file::setup::Setup;
+use crate::engine::io::handle::FileHandle;
+use crate::engine::io::{OpenStorage, SystemFiles};
+use crate::engine::trace::Observers;
+use crate::engine::trace::capture::target::CaptureTarget;
+use crate::engine::trace::report::{CallReport, FanIn};
+use crate::engine::trace::watchdog::StallWatchdog;
 use crate::error::{Error, Result};
 use crate::fabric::Endpoint;
 use crate::hints::{Hints, Switch};
@@ -214,7 +222,7 @@ impl File {
     /// A device or a pipe, which has no size; an error of the system; an operation was dropped before its end.
     pub fn size(&mut self) -> Result<u64> {
         self.usable()?;
-        match self.handle.size(&self.setup)? {
+        match self.handle.size()? {
             u64::MAX => Err(Error::state("the file is a device or a pipe, which has no size; use a regular file")),
             size => Ok(size),
         }
@@ -288,10 +296,11 @@ impl File {
         files: Arc<dyn OpenStorage>,
         target: Option<&'static CaptureTarget>,
     ) -> Self {
-        let handle = FileHandle::new(files, endpoint.rank(), &setup);
-        let seconds = stall_timeout_of(&endpoint, &setup.hints);
+        let rank = endpoint.rank();
+        let handle = FileHandle::new(files, rank, setup.file.clone(), setup.write_behind_limits(rank));
+        let seconds = stall_timeout_of(&endpoint, &setup.file.hints);
         let known = (setup.groups.host().cloned(), Some(endpoint.waiting().clone()));
-        let watchdog = StallWatchdog::new(&setup.path, endpoint.rank(), seconds, known);
+        let watchdog = StallWatchdog::new(&setup.file.path, endpoint.rank(), seconds, known);
         let observers = Observers::new(watchdog, target, (endpoint.rank(), endpoint.ranks()));
         let calls = FileCalls { learned: setup.learned.clone(), ..FileCalls::default() };
         Self { endpoint, setup, handle, calls, observers }
@@ -310,7 +319,7 @@ impl File {
 
     /// Returns true if no one else can write the file during the current call, as far as this rank knows.
     fn is_sole_writer(&self) -> bool {
-        self.calls.returns_at_end && self.calls.sole_writer.unwrap_or(self.setup.hints.ds_write == Switch::Enable)
+        self.calls.returns_at_end && self.calls.sole_writer.unwrap_or(self.setup.file.hints.ds_write == Switch::Enable)
     }
 
     /// Checks that calls are possible: no operation was dropped before its end (its messages may still be in flight),

@@ -9,13 +9,13 @@ use std::time::Instant;
 use crate::access::{Access, BufferLayout, Direction, Extents, Memory, Sink, Source};
 use crate::device;
 use crate::drivers::Mode;
+use crate::engine::exchange::plan;
 use crate::engine::file::File;
 use crate::engine::file::call::CallAccess;
-use crate::engine::plan;
-use crate::engine::record::CallReport;
-use crate::engine::staging::{copy_to_device, stage_read, stage_write};
-use crate::engine::storage::window_queue::Outcome;
-use crate::engine::through_windows::sorted;
+use crate::engine::file::staging::{copy_to_device, stage_read, stage_write};
+use crate::engine::file::through_windows::sorted;
+use crate::engine::trace::counts::Outcome;
+use crate::engine::trace::report::CallReport;
 use crate::error::{Error, FileOperation, Result};
 use crate::fabric::Waiting;
 
@@ -188,7 +188,7 @@ impl File {
         let Access { file, layout, memory } = &asked.access;
         let span = match memory {
             _ if asked.refused.is_some() => return asked.refused.take().map_or(Ok(()), Err),
-            Memory::Source(_) if self.setup.mode == Mode::Read => {
+            Memory::Source(_) if self.setup.file.mode == Mode::Read => {
                 return Err(Error::state("the file was opened for reading only; open it with Mode::Update to write"));
             }
             Memory::Source(source) => source.span(),
@@ -203,7 +203,7 @@ impl File {
     fn stage(&self, Access { file, layout, memory }: &Access<'_>, staged: &mut Vec<u8>) -> Result<()> {
         let (rank, len) = (self.endpoint.rank(), file.bytes());
         match memory {
-            Memory::Source(source) => stage_write((rank, &self.setup.path), layout, len, *source, staged),
+            Memory::Source(source) => stage_write((rank, &self.setup.file.path), layout, len, *source, staged),
             Memory::Sink(sink) => stage_read(rank, layout, len, sink, staged),
         }
     }
@@ -214,7 +214,7 @@ impl File {
     /// The errors of [`File::write_at`].
     pub(super) fn write_alone(&mut self, offset: u64, source: Source<'_>) -> Result<u64> {
         self.usable()?;
-        self.handle.check_writable(&self.setup, FileOperation::Write, offset)?;
+        self.handle.check_writable(FileOperation::Write, offset)?;
         let len = source.span() as u64;
         Extents::contiguous(offset, len)?;
         if len == 0 {
@@ -222,11 +222,11 @@ impl File {
         }
         let mut staged = Vec::new();
         if device::may_be() {
-            let file = (self.endpoint.rank(), &*self.setup.path);
+            let file = (self.endpoint.rank(), &*self.setup.file.path);
             stage_write(file, &BufferLayout::Contiguous, len, source, &mut staged)?;
         }
         let bytes = if staged.is_empty() { source.piece(0, len) } else { &staged };
-        self.handle.write_bytes(&self.setup, bytes, offset)
+        self.handle.write_bytes(bytes, offset)
     }
 
     /// Reads into `sink` from byte `offset` of the file on. Returns the number of bytes before the end of the file. Local.
@@ -245,11 +245,12 @@ impl File {
             stage_read(self.endpoint.rank(), &BufferLayout::Contiguous, len, &sink, &mut staged)?;
         }
         if staged.is_empty() {
-            return self.handle.read_bytes(&self.setup, sink.piece(0, len), offset);
+            return self.handle.read_bytes(sink.piece(0, len), offset);
         }
-        let bytes = self.handle.read_bytes(&self.setup, &mut staged, offset)?;
+        let bytes = self.handle.read_bytes(&mut staged, offset)?;
         let (mut outcome, layout) = (Outcome { bytes, ..Outcome::default() }, &BufferLayout::Contiguous);
-        let (place, mut to) = ((self.endpoint.rank(), &*self.setup.path), Access { file: &file, layout, memory: sink });
+        let (place, mut to) =
+            ((self.endpoint.rank(), &*self.setup.file.path), Access { file: &file, layout, memory: sink });
         copy_to_device(place, &mut Sink::from(&mut staged[..]), &mut to, &mut outcome);
         outcome.error.map_or(Ok(outcome.bytes), Err)
     }

@@ -9,20 +9,19 @@ use std::sync::Arc;
 use tributary_base::wire::varint::Varints;
 use tributary_base::wire::{Wire, to_bytes};
 
-use crate::access::Extents;
+use crate::access::{Amount, Extents};
 use crate::collectives::{agree, allreduce, broadcast, gather};
 use crate::drivers::{Layout, Mode};
-use crate::engine::agreement::with_others;
-use crate::engine::capture::target::CaptureTarget;
-use crate::engine::facts::Amount;
-use crate::engine::facts::calls::CallKind;
+use crate::engine::agree::calls::CallKind;
+use crate::engine::agree::with_others;
 use crate::engine::file::capturing::CaptureWriter;
+use crate::engine::file::opening::FirstAgreement;
+use crate::engine::file::setup::Setup;
 use crate::engine::file::{File, stall_timeout_of};
-use crate::engine::record::FanIn;
-use crate::engine::setup::Setup;
-use crate::engine::setup::terms::FirstAgreement;
-use crate::engine::storage::OpenStorage;
-use crate::engine::watchdog::StallWatchdog;
+use crate::engine::io::OpenStorage;
+use crate::engine::trace::capture::target::CaptureTarget;
+use crate::engine::trace::report::FanIn;
+use crate::engine::trace::watchdog::StallWatchdog;
 use crate::error::{About, Error, Result};
 use crate::fabric::{Endpoint, pool};
 use crate::hints::{DriverName, Hints, OnFailure};
@@ -71,7 +70,7 @@ impl File {
         watchdog.leave(setup.is_err());
         let Some(setup) = setup? else { return Ok(Err(endpoint)) };
         let target = target.filter(|_| setup.is_captured);
-        endpoint.count_between(setup.topology.clone());
+        endpoint.count_between(setup.file.topology.clone());
         Ok(Ok(Self::from_setup(endpoint, setup, files, target)))
     }
 }
@@ -105,12 +104,12 @@ pub struct Settings<'a> {
 impl<'a> Settings<'a> {
     pub(super) fn of(setup: &'a Setup) -> Self {
         Self {
-            hints: &setup.hints,
+            hints: &setup.file.hints,
             driver: setup.driver_name,
-            layout: setup.layout,
+            layout: setup.file.layout,
             window: setup.windows.memory,
             aggregators: &setup.exchange.roles.aggregators,
-            topology: &setup.topology,
+            topology: &setup.file.topology,
             shares_memory: setup.shares_memory,
             without_shared_memory: setup.groups.hosts.as_ref().and_then(|hosts| hosts.refusal()),
             without_write_behind: setup.no_write_behind,
@@ -121,7 +120,7 @@ impl<'a> Settings<'a> {
 impl File {
     /// The body of [`File::sync`]. Collective.
     pub(super) async fn synced(&mut self) -> Result<()> {
-        let synced = self.handle.sync(&self.setup);
+        let synced = self.handle.sync_written();
         let synced = self.handle.keep_error(synced);
         self.handle.note_others_bytes();
         self.agree_without_data(CallKind::Sync, synced, Amount::NONE).await?;
@@ -159,11 +158,11 @@ impl File {
         let all = checked.as_ref().map_or(Amount::NONE, amount);
         let (len, checked) = (checked.as_ref().copied().unwrap_or_default(), checked.map(drop));
         self.handle.write_left_bytes();
-        let Amount { start, end, .. } = self.agree_without_data(CallKind::SetLen, checked, all).await?.all;
+        let Amount { start, end, .. } = self.agree_without_data(CallKind::SetLen, checked, all).await?.shape.all;
         if start != end {
             return Err(self.lens_differ(len, [start, end]).await?);
         }
-        let set = if self.endpoint.rank() == 0 { self.handle.set_len(&self.setup, len) } else { Ok(()) };
+        let set = if self.endpoint.rank() == 0 { self.handle.set_len(len) } else { Ok(()) };
         self.handle.note_others_bytes();
         // The end of earlier writes means nothing any more.
         self.handle.all_have_synced();
@@ -200,7 +199,7 @@ impl File {
     /// Closes the handles like [`File::closed`], and keeps the endpoint. Collective.
     pub(super) async fn shut(&mut self, own: Result<()>) -> Result<()> {
         let waiting = self.endpoint.waiting().clone();
-        let closed = self.handle.close(&self.setup);
+        let closed = self.handle.close();
         if let Err(unusable) = self.usable() {
             closed.err().iter().for_each(|error| crate::say(format_args!("{error}; no call has returned this error")));
             return Err(unusable);

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
 use super::ring::Ring;
 use crate::access::Extent;
-use crate::engine::policy::windows::{CallWindows, LARGEST_RING, PLACES};
+use crate::engine::choose::windows::{CallWindows, LARGEST_RING, PLACES};
 use crate::fabric::shared::{Line, MOST_RANKS, Shared, SharedMemory, Signal, shareable};
 use crate::world::waits;
 

@@ -22,7 +22,7 @@
 //! | [`ordered`] | copies the bytes of ranks into the windows one rank after the other, if ranks overlap |
 //! | [`window_reader`] | reads windows from the file, and copies a rank's bytes out of them |
 //!
-//! The agreements are in `agreement`, the two calls in `through_windows`.
+//! The agreements are in `agree`; the calls, between their agreements, in `file/through_windows.rs`.
 
 pub(in crate::engine) mod arena;
 pub(in crate::engine) mod ordered;

@@ -11,14 +11,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::arena::{Arena, PROGRESS};
 use super::ring;
 use crate::access::memory::{copy, copy_atomically};
-use crate::access::{Extent, Source, Walk};
-use crate::engine::facts::overlap::Tiling;
-use crate::engine::policy::windows::CallWindows;
-use crate::engine::policy::{MOST_WRITERS, WINDOWS_FOR_CALL};
-use crate::engine::storage::present::{Present, mark_shared, unmark_shared};
-use crate::engine::storage::sieve::{Segment, Sieve};
-use crate::engine::storage::worker::Pace;
-use crate::engine::storage::{self, Storage, StorageFailure, guarded, without_size_signal, write_all};
+use crate::access::{Extent, Source, Tiling, Walk};
+use crate::engine::choose::windows::CallWindows;
+use crate::engine::choose::{MOST_WRITERS, WINDOWS_FOR_CALL};
+use crate::engine::io::present::{Present, mark_shared, unmark_shared};
+use crate::engine::io::sieve::{Segment, Sieve};
+use crate::engine::io::worker::Pace;
+use crate::engine::io::{self, Storage, StorageFailure, guarded, without_size_signal, write_all};
 use crate::error::{Error, FileOperation, Result};
 use crate::fabric::Endpoint;
 use crate::topology::Rank;
@@ -174,7 +173,7 @@ impl WindowWriter<'_> {
         }
         let present = self.present();
         let Range { start: first, .. } = self.places(extent);
-        let end = || *self.end.get_or_init(|| storage::end(self.storage, self.rank, self.path).unwrap_or(u64::MAX));
+        let end = || *self.end.get_or_init(|| io::end(self.storage, self.rank, self.path).unwrap_or(u64::MAX));
         let sieve = self.sieve.with_end(end);
         self.store(|storage, written| {
             // SAFETY: as in `bytes`; nobody reads them either.

@@ -13,16 +13,16 @@ use tributary::engine::{CallKind, binding};
 use super::passing::note;
 use super::pointed::with_offset;
 use super::step::Step;
-use crate::abi::SUCCESS;
-use crate::abi::errors::io_outcome;
-use crate::abi::word::{Word, from_word, to_word};
-use crate::backend::{CallOfUnopened, Runner};
-use crate::counts::SHARED_POINTER;
 use crate::entry::Answer;
-use crate::error_handler::{raise, returning};
-use crate::files::{self, OpenFile, SharedFile};
-use crate::next::InterposedFunction;
-use crate::pending;
+use crate::file::backend::{CallOfUnopened, Runner};
+use crate::file::counts::SHARED_POINTER;
+use crate::file::files::{self, OpenFile, SharedFile};
+use crate::file::pending;
+use crate::mpi::abi::SUCCESS;
+use crate::mpi::abi::errors::io_outcome;
+use crate::mpi::abi::word::{Word, from_word, to_word};
+use crate::mpi::error_handler::{raise, returning};
+use crate::mpi::next::InterposedFunction;
 
 /// Handles MPI_File_set_size. Collective over the file's ranks.
 pub fn set_size(function: &'static InterposedFunction, arguments: &[Word]) -> Answer {

@@ -8,18 +8,16 @@ use std::time::Instant;
 use tributary::Error;
 use tributary::engine::StallWatchdog;
 
-use crate::abi::SUCCESS;
-use crate::abi::errors::class;
-use crate::abi::word::{Word, to_word};
-use crate::backend::CallOfUnopened;
-use crate::deletions::{self, DeletionsInVain};
 use crate::entry::Answer;
-use crate::files;
-use crate::job;
-use crate::next::InterposedFunction;
-use crate::pending;
-use crate::report::{self, Report, describe_hints};
-use crate::sieving::Sieving;
+use crate::file::backend::CallOfUnopened;
+use crate::file::deletions::{self, DeletionsInVain};
+use crate::file::report::{self, Report, describe_hints};
+use crate::file::sieving::Sieving;
+use crate::file::{files, job, pending};
+use crate::mpi::abi::SUCCESS;
+use crate::mpi::abi::errors::class;
+use crate::mpi::abi::word::{Word, to_word};
+use crate::mpi::next::InterposedFunction;
 
 /// Handles MPI_File_close. Collective over the file's ranks.
 pub fn close(function: &'static InterposedFunction, arguments: &[Word]) -> Answer {

@@ -3,13 +3,11 @@
 
 use tributary_abi::function_name;
 
-use crate::abi::word::Word;
-use crate::door::{self, Door, is_first_rank};
 use crate::entry::{Answer, enter};
-use crate::files;
-use crate::job;
-use crate::next::InterposedFunction;
-use crate::report;
+use crate::file::{files, job, report};
+use crate::mpi::abi::word::Word;
+use crate::mpi::interposition::{self, Interposition, is_first_rank};
+use crate::mpi::next::InterposedFunction;
 
 /// The next MPI_Finalize after ours. A tool that is preloaded behind this library, such as Darshan, has its own.
 static PLAIN: InterposedFunction = InterposedFunction::new(function_name!("MPI_Finalize"));
@@ -28,7 +26,7 @@ extern "C-unwind" fn profiling() -> Word {
 fn end(function: &'static InterposedFunction) -> Word {
     // Files that the program has not closed.
     tributary::engine::write_everything();
-    let is_to_tell = door::is_through(Door::Preload) && (job::is_to_be_told() || is_without_files());
+    let is_to_tell = interposition::is_active(Interposition::Preloaded) && (job::is_to_be_told() || is_without_files());
     if is_to_tell { enter(function, &[], told) } else { function.call(&[]) }
 }
 

@@ -8,11 +8,11 @@ use std::ffi::c_int;
 
 use tributary_abi::{MPI_Request, MPI_Status, constants, function_name, handles};
 
-use crate::abi::SUCCESS;
-use crate::abi::word::{Word, from_word};
 use crate::entry::{Answer, own};
-use crate::next::InterposedFunction;
-use crate::pending;
+use crate::file::pending;
+use crate::mpi::abi::SUCCESS;
+use crate::mpi::abi::word::{Word, from_word};
+use crate::mpi::next::InterposedFunction;
 
 /// Handles one of the calls. If the MPI library lacks the function, `without` implements it with MPI_Request_get_status.
 pub fn look(

@@ -14,7 +14,6 @@
 
 pub mod between;
 pub mod close;
-pub mod collective;
 pub mod finalize;
 pub mod get_status;
 pub mod open;
@@ -25,3 +24,4 @@ pub mod requests;
 pub mod settings;
 pub mod split;
 pub mod step;
+pub mod transfer;

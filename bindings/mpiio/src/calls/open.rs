@@ -16,20 +16,19 @@ use tributary_bindings::prefix::{PrefixKind, Prefixed, prefixed};
 
 use super::pnetcdf;
 use super::pointed::position;
-use crate::abi::word::{Word, from_word};
-use crate::abi::{MPI_Comm, MPI_Info, SUCCESS, is_intracommunicator, rank, ranks};
-use crate::backend::{Backend, Runner, UnopenedFile};
-use crate::channel::{self, TakenFile, Wants};
-use crate::deletions;
-use crate::door::{self, is_first_rank};
 use crate::entry::{Answer, Then};
-use crate::files::{self, OpenFile};
-use crate::hints;
-use crate::next::InterposedFunction;
-use crate::offer::is_open_mpi;
-use crate::own_handle::{self, OwnHandle};
-use crate::report::{self, Report};
-use crate::sieving::{InfoForMpi, Sieving};
+use crate::file::backend::{Backend, Runner, UnopenedFile};
+use crate::file::files::{self, OpenFile};
+use crate::file::own_handle::{self, OwnHandle};
+use crate::file::report::{self, Report};
+use crate::file::sieving::{InfoForMpi, Sieving};
+use crate::file::{deletions, hints};
+use crate::mpi::abi::word::{Word, from_word};
+use crate::mpi::abi::{MPI_Comm, MPI_Info, SUCCESS, is_intracommunicator, rank, ranks};
+use crate::mpi::interposition::{self, is_first_rank};
+use crate::mpi::next::InterposedFunction;
+use crate::opening::channel::{self, TakenFile, Wants};
+use crate::opening::offer::is_open_mpi;
 
 /// File systems for which ROMIO has a driver of its own: `f_type` of statfs, and the prefix that selects the driver.
 const ROMIO_DRIVERS: [(u32, &str); 4] =
@@ -72,7 +71,7 @@ pub fn open(function: &'static InterposedFunction, arguments: &[Word]) -> Answer
     }
     let has_own = left_always.is_none() && has_own_handle(&path, (name, amode), &asked);
     // All ranks decide this alike: ROMIO's open fails if only some ranks pass an info.
-    let is_kept_from_sieving = left_always.is_none() && is_written(amode) && !door::is_component();
+    let is_kept_from_sieving = left_always.is_none() && is_written(amode) && !interposition::is_component();
     // SAFETY: MPI is initialised; the program's info.
     let for_mpi = if is_kept_from_sieving { unsafe { InfoForMpi::without_sieving(info) } } else { None };
     let mut arguments = arguments.to_vec();

@@ -9,17 +9,15 @@ use tributary::access::OwnedAccess;
 use tributary::engine::CallForm;
 
 use super::step::Step;
-use crate::abi::word::{Word, to_word};
-use crate::abi::{MPI_Offset, SUCCESS, status};
-use crate::arguments::CallArguments;
-use crate::backend;
-use crate::counts::ALONE;
 use crate::entry::Answer;
-use crate::files::{self, SharedFile};
-use crate::next::{Form, InterposedFunction, Position};
-use crate::pending;
-use crate::report;
-use crate::sieving::{Sieving, Way};
+use crate::file::arguments::CallArguments;
+use crate::file::counts::ALONE;
+use crate::file::files::{self, SharedFile};
+use crate::file::sieving::{Sieving, Way};
+use crate::file::{backend, pending, report};
+use crate::mpi::abi::word::{Word, to_word};
+use crate::mpi::abi::{MPI_Offset, SUCCESS, status};
+use crate::mpi::next::{Form, InterposedFunction, Position};
 use crate::view::View;
 
 /// Runs an independent call of the form `form` through this library's own handle of the file, if it has one (NFS). Returns
@@ -81,7 +79,7 @@ pub fn at_offset(form: Form, function: &'static InterposedFunction, arguments: &
 }
 
 /// Runs an independent write of the file `arguments[0]`, of the form `form`, as a call of MPI's function `at` with an
-/// explicit offset, or piece by piece ([`sieving`](crate::sieving)). An error is one of the program's handle.
+/// explicit offset, or piece by piece ([`sieving`](crate::file::sieving)). An error is one of the program's handle.
 pub fn write_at(
     form: Form,
     at: &'static InterposedFunction,

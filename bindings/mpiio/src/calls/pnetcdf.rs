@@ -11,12 +11,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use tributary_abi::function_name;
 
-use crate::abi::SUCCESS;
-use crate::abi::word::{Word, from_word};
-use crate::door::{self, Door};
 use crate::entry::{Answer, enter};
-use crate::hints;
-use crate::next::InterposedFunction;
+use crate::file::hints;
+use crate::mpi::abi::SUCCESS;
+use crate::mpi::abi::word::{Word, from_word};
+use crate::mpi::interposition::{self, Interposition};
+use crate::mpi::next::InterposedFunction;
 
 /// Hint by which a program chooses PnetCDF's driver.
 const KEY: &CStr = c"nc_driver";
@@ -41,7 +41,7 @@ extern "C-unwind" fn get(info: Word, key: Word, length: Word, value: Word, found
     let is_whole = code as c_int == SUCCESS && [key, value, found].iter().all(|&address| address != 0);
     // SAFETY: MPI has accepted the arguments: the key is a terminated text, and MPI has written `found`.
     let is_open = is_whole && unsafe { CStr::from_ptr(key as *const c_char) == KEY && *(found as *const c_int) == 0 };
-    if is_open && door::is_through(Door::Preload) { enter(&NEXT, &arguments, answer) } else { code }
+    if is_open && interposition::is_active(Interposition::Preloaded) { enter(&NEXT, &arguments, answer) } else { code }
 }
 
 /// Writes the answer, unless the site leaves the program to MPI. Local: every rank gives the same answer if all have

@@ -11,16 +11,16 @@ use tributary_abi::{constants, function_name};
 
 use super::passing::{by_own_handle, note, write_at};
 use super::step::Step;
-use crate::abi::status::bytes;
-use crate::abi::word::{Word, from_word, to_word};
-use crate::abi::{MPI_Offset, MPI_Status, SUCCESS, check};
-use crate::arguments::CallArguments;
-use crate::counts::ALONE;
 use crate::entry::Answer;
-use crate::error_handler::returning;
-use crate::files::{self, SharedFile};
-use crate::next::{Form, InterposedFunction};
-use crate::offer::is_open_mpi;
+use crate::file::arguments::CallArguments;
+use crate::file::counts::ALONE;
+use crate::file::files::{self, SharedFile};
+use crate::mpi::abi::status::bytes;
+use crate::mpi::abi::word::{Word, from_word, to_word};
+use crate::mpi::abi::{MPI_Offset, MPI_Status, SUCCESS, check};
+use crate::mpi::error_handler::returning;
+use crate::mpi::next::{Form, InterposedFunction};
+use crate::opening::offer::is_open_mpi;
 
 /// Handles an independent read or write at the individual file pointer. `at` is MPI's function with an explicit
 /// offset.

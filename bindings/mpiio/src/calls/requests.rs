@@ -18,12 +18,12 @@ use tributary_abi::{MPI_Request, MPI_Status, constants, function_name};
 
 use super::get_status::{self, RequestArray, look};
 
-use crate::abi::SUCCESS;
-use crate::abi::word::{Word, to_word};
-use crate::door;
 use crate::entry::{Answer, Handler, enter_uncaught, own};
-use crate::next::InterposedFunction;
-use crate::pending::{self, CallTicket, PollPause};
+use crate::file::pending::{self, CallTicket, PollPause};
+use crate::mpi::abi::SUCCESS;
+use crate::mpi::abi::word::{Word, to_word};
+use crate::mpi::interposition;
+use crate::mpi::next::InterposedFunction;
 
 macro_rules! exports {
     ($($name:ident($($argument:ident)*) $handler:expr;)+) => {$(
@@ -43,7 +43,7 @@ macro_rules! exports {
             #[cold]
             #[inline(never)]
             extern "C-unwind" fn in_flight($($argument: Word),*) -> Word {
-                if FUNCTION.address().is_some() && (door::is_component() || !pending::is_any()) {
+                if FUNCTION.address().is_some() && (interposition::is_component() || !pending::is_any()) {
                     return FUNCTION.call(&[$($argument),*]);
                 }
                 enter_uncaught(&FUNCTION, &[$($argument),*], |function, arguments| {

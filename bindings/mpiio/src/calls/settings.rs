@@ -8,22 +8,19 @@ use tributary_abi::{MPI_Errhandler, MPI_Info_delete, handles};
 use tributary_bindings::info::{self, entries};
 
 use super::pointed::seek;
-use crate::abi::types::size;
-use crate::abi::word::{Word, from_word};
-use crate::abi::{MPI_Datatype, MPI_Info, SUCCESS};
 use crate::entry::Answer;
-use crate::failures;
-use crate::files::{self, OpenFile, SharedFile};
-use crate::hints;
-use crate::next::InterposedFunction;
-use crate::pending;
-use crate::pointer::Pointer;
-use crate::report;
-use crate::sieving::{self, InfoForMpi, Sieving};
+use crate::file::files::{self, OpenFile, SharedFile};
+use crate::file::sieving::{self, InfoForMpi, Sieving};
+use crate::file::{failures, hints, pending, report};
+use crate::mpi::abi::types::size;
+use crate::mpi::abi::word::{Word, from_word};
+use crate::mpi::abi::{MPI_Datatype, MPI_Info, SUCCESS};
+use crate::mpi::next::InterposedFunction;
+use crate::view::pointer::Pointer;
 use crate::view::{KnownView, View};
 
 /// Key of ROMIO's answer whether a written byte is visible to all ranks when the call that writes it returns. Its driver for
-/// NFS says `false`, and this library's own handle sees to it ([`own_handle`](crate::own_handle)).
+/// NFS says `false`, and this library's own handle sees to it ([`own_handle`](crate::file::own_handle)).
 const VISIBILITY: &str = "romio_visibility_immediate";
 
 /// A key that ROMIO always returns.

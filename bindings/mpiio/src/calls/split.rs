@@ -7,13 +7,13 @@ use tributary::Direction;
 
 use super::pointed::with_offset;
 use super::step::Step;
-use crate::abi::word::{Word, to_word};
-use crate::abi::{SUCCESS, status};
-use crate::arguments::CallArguments;
 use crate::entry::Answer;
-use crate::files::{self, SharedFile};
-use crate::next::{InterposedFunction, Position};
-use crate::pending::{self, Split};
+use crate::file::arguments::CallArguments;
+use crate::file::files::{self, SharedFile};
+use crate::file::pending::{self, Split};
+use crate::mpi::abi::word::{Word, to_word};
+use crate::mpi::abi::{SUCCESS, status};
+use crate::mpi::next::{InterposedFunction, Position};
 
 /// Passes the begin of a split collective to MPI. If this library keeps the file pointer, calls `at`, MPI's function
 /// with an explicit offset.

@@ -3,11 +3,11 @@
 use std::ffi::c_int;
 use std::sync::Arc;
 
-use crate::abi::word::Word;
-use crate::abi::{MPI_Offset, SUCCESS};
-use crate::arguments::CallArguments;
 use crate::entry::Answer;
-use crate::files::SharedFile;
+use crate::file::arguments::CallArguments;
+use crate::file::files::SharedFile;
+use crate::mpi::abi::word::Word;
+use crate::mpi::abi::{MPI_Offset, SUCCESS};
 
 /// The movement of the individual file pointer for one call. The pointer moves at once, so that two threads that call
 /// at the same time get different bytes. Unless the step is [kept](Step::keep), dropping it moves the pointer back,

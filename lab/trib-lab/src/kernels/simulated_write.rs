@@ -7,7 +7,7 @@ use trib::Failure;
 use trib::capture::scaled::ScaledWrite;
 use trib::parallel::parallel_map;
 use tributary::engine::Capture;
-use tributary::engine::choice::Candidate;
+use tributary::engine::layers::Candidate;
 use tributary::exchange::KERNELS;
 use tributary::hints::DriverName;
 use tributary::{Extents, Hints, Topology};

@@ -1,0 +1,314 @@
+//! Counts the calls on a file for the report: calls that the engine ran, and calls that the MPI library ran with the
+//! reasons.
+
+use std::collections::{BTreeMap, HashMap};
+use std::time::Duration;
+
+use serde::Serialize;
+use tributary::CallReport;
+use tributary::engine::{AutoChoice, Path, Reason, Seconds, Why};
+
+use crate::file::failures::Failures;
+
+/// Calls of one function that the engine ran.
+#[derive(Debug, Default, Clone, Serialize)]
+pub struct Ran {
+    /// Number of calls; a collective call counts once.
+    pub calls: u64,
+    /// Number of bytes that all ranks together moved.
+    pub bytes: u64,
+    /// Seconds of the calls: in each, those of the slowest rank.
+    pub seconds: f64,
+}
+
+/// Numbers of extents, messages and bytes in the engine's calls, over all ranks.
+#[derive(Debug, Default, Clone, Copy, Serialize)]
+pub struct ExchangeTotals {
+    /// Number of extents (contiguous pieces of the file) that all ranks asked for.
+    pub requests: u64,
+    /// Number of messages in which ranks sent their access lists to aggregators.
+    pub metadata_messages: u64,
+    /// Number of bytes of these messages.
+    pub metadata_bytes: u64,
+    /// Number of messages that carried file data.
+    pub data_messages: u64,
+    /// Number of bytes moved by calls that exchanged data by messages, including bytes that a rank keeps itself.
+    pub data_bytes: u64,
+    /// Number of bytes that went through shared memory inside a host.
+    pub in_memory: u64,
+    /// Number of bytes of messages, with metadata or data, that went from one host to another.
+    pub between_hosts: u64,
+}
+
+/// Calls of one function that were left to the MPI library.
+#[derive(Debug, Clone, Serialize)]
+pub struct LeftToMpi {
+    /// Name of the function.
+    pub call: &'static str,
+    /// The reason why MPI ran these calls.
+    pub why: String,
+    /// Number of calls. A collective call counts once; calls of other functions are added up over all ranks.
+    pub calls: u64,
+    /// What calls that are not collective moved, over all ranks.
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    pub moved: Option<Moved>,
+}
+
+/// What calls of one function moved.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Moved {
+    /// Number of bytes that the program asked for, in calls that succeeded.
+    pub bytes: u64,
+    /// Seconds of the calls of all ranks, added up.
+    pub seconds: f64,
+    /// Of the calls that succeeded, number of bytes of the smallest call, of the median and of the largest: the powers of two up to them, or the number
+    /// itself if it is the same in all calls.
+    pub sizes: [u64; 3],
+}
+
+/// Number of classes of sizes of calls: class 0 is for 0 bytes, class k for 2^(k - 1) bytes and more; the last one has no end.
+const CLASSES: usize = 33;
+
+/// What the calls of one function took: microseconds; and of those that succeeded number, bytes, and the number of each class of sizes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Taken {
+    calls: u64,
+    bytes: u64,
+    microseconds: u64,
+    classes: [u64; CLASSES],
+}
+
+/// Number of integers of a [`Taken`].
+const TAKEN: usize = 3 + CLASSES;
+
+impl Default for Taken {
+    fn default() -> Self {
+        Self::from_numbers([0; TAKEN])
+    }
+}
+
+impl Taken {
+    fn add(&mut self, bytes: Option<u64>, took: Duration) {
+        self.microseconds += took.as_micros() as u64;
+        if let Some(bytes) = bytes {
+            self.calls += 1;
+            self.bytes += bytes;
+            self.classes[(bytes.checked_ilog2().map_or(0, |log| log as usize + 1)).min(CLASSES - 1)] += 1;
+        }
+    }
+
+    fn to_numbers(self) -> [u64; TAKEN] {
+        let mut numbers = [self.calls; TAKEN];
+        [numbers[1], numbers[2]] = [self.bytes, self.microseconds];
+        numbers[3..].copy_from_slice(&self.classes);
+        numbers
+    }
+
+    fn from_numbers([calls, bytes, microseconds, classes @ ..]: [u64; TAKEN]) -> Self {
+        Self { calls, bytes, microseconds, classes }
+    }
+
+    fn moved(&self) -> Moved {
+        let class_of = |call: u64| {
+            let mut before = 0;
+            let class = self.classes.iter().position(|calls| {
+                before += calls;
+                before > call
+            });
+            class.filter(|class| *class > 0).map_or(0, |class| 1 << (class - 1))
+        };
+        let [least, largest] = [0, self.calls.saturating_sub(1)].map(class_of);
+        let sizes = match self.bytes.checked_div(self.calls) {
+            Some(each) if least == largest && each * self.calls == self.bytes => [each; 3],
+            _ => [least, class_of(self.calls / 2), largest],
+        };
+        Moved { bytes: self.bytes, seconds: self.microseconds as f64 / 1e6, sizes }
+    }
+}
+
+/// Functions that are not collective, by their names without `_c`, and the reason why MPI runs them.
+const INDEPENDENT: [(&str, &str); 12] = [
+    ("read", ALONE),
+    ("read_at", ALONE),
+    ("write", ALONE),
+    ("write_at", ALONE),
+    ("iread", ALONE),
+    ("iread_at", ALONE),
+    ("iwrite", ALONE),
+    ("iwrite_at", ALONE),
+    ("read_shared", SHARED_POINTER),
+    ("write_shared", SHARED_POINTER),
+    ("iread_shared", SHARED_POINTER),
+    ("iwrite_shared", SHARED_POINTER),
+];
+/// Reason in reports why MPI runs a call that is not collective.
+pub const ALONE: &str = "independent";
+/// Reason in reports why MPI runs a call at the shared file pointer.
+pub const SHARED_POINTER: &str = "shared file pointer";
+
+/// Counts of the calls on one file.
+#[derive(Debug, Default)]
+pub struct CallCounts {
+    /// Calls that the engine ran, by function.
+    pub ran: BTreeMap<&'static str, Ran>,
+    left_to_mpi: BTreeMap<(&'static str, String), u64>,
+    /// What calls of each function took, those that the engine ran among them; only if a report is wanted.
+    taken: BTreeMap<&'static str, Taken>,
+    paths: HashMap<(Path, Reason, Option<AutoChoice>), u64>,
+    /// Times, extents, messages and bytes of all calls that the engine ran, added up.
+    sum: CallReport,
+    exchanged_bytes: u64,
+    /// Number of calls that reused the plan of the call before.
+    pub plans_reused: u64,
+    /// Number of independent calls of this rank through this library's own handle of the file.
+    pub alone: u64,
+    /// Failed calls.
+    pub failures: Failures,
+}
+
+impl CallCounts {
+    /// Counts a call of the function `call` that the engine ran.
+    pub fn ran(&mut self, call: &'static str, report: &CallReport) {
+        let ran = self.ran.entry(call).or_default();
+        ran.calls += 1;
+        ran.bytes += report.bytes;
+        ran.seconds += report.seconds.total;
+        *self.paths.entry((report.path, report.reason, report.auto)).or_default() += 1;
+        self.sum += report;
+        self.exchanged_bytes += if report.path == Path::Exchange { report.bytes } else { 0 };
+        self.plans_reused += u64::from(report.plan_reused);
+    }
+
+    /// Counts a call of the function `call` that the MPI library runs for the reason `why`.
+    pub fn left_to_mpi(&mut self, call: &'static str, why: &str) {
+        *self.left_to_mpi.entry((call, why.to_string())).or_default() += 1;
+    }
+
+    /// Counts what a call of the function `call` took, whoever ran it. `bytes` is what it moved; None if it failed.
+    pub fn took(&mut self, call: &'static str, bytes: Option<u64>, took: Duration) {
+        self.taken.entry(call).or_default().add(bytes, took);
+    }
+
+    /// Returns how often this rank called each function of [`INDEPENDENT`], and what these calls took, in the order of that
+    /// table. Calls with a large count are included.
+    pub fn independent(&self) -> Vec<u64> {
+        let of_function = |(name, reason): (&str, &str)| {
+            let is_it = |call: &str| call.strip_suffix("_c").unwrap_or(call) == name;
+            let left = self.left_to_mpi.iter().filter(|((call, why), _)| is_it(call) && why == reason);
+            let mut numbers = [0; TAKEN + 1];
+            numbers[0] = left.map(|(_, calls)| calls).sum();
+            for (_, taken) in self.taken.iter().filter(|(call, _)| is_it(call)) {
+                numbers[1..].iter_mut().zip(taken.to_numbers()).for_each(|(sum, more)| *sum += more);
+            }
+            numbers
+        };
+        INDEPENDENT.into_iter().flat_map(of_function).collect()
+    }
+
+    /// Replaces this rank's counts of the functions of [`INDEPENDENT`] by the sums of all ranks.
+    pub fn set_independent(&mut self, sums: &[u64]) {
+        let is_one = |call: &str| INDEPENDENT.iter().any(|(name, _)| call.strip_suffix("_c").unwrap_or(call) == *name);
+        self.left_to_mpi.retain(|(call, _), _| !is_one(call));
+        self.taken.retain(|call, _| !is_one(call));
+        for ((call, why), sums) in INDEPENDENT.into_iter().zip(sums.chunks_exact(TAKEN + 1)) {
+            if let [calls, taken @ ..] = sums
+                && *calls > 0
+                && let Ok(taken) = taken.try_into().map(Taken::from_numbers)
+            {
+                self.left_to_mpi.insert((call, why.to_string()), *calls);
+                self.taken.insert(call, taken);
+            }
+        }
+    }
+
+    /// Returns the calls that the MPI library ran, by function and reason.
+    pub fn all_left_to_mpi(&self) -> Vec<LeftToMpi> {
+        let left = |((call, why), &calls): (&(&'static str, String), &u64)| {
+            let is_alone = INDEPENDENT.iter().any(|(name, _)| name == call);
+            let moved = self.taken.get(call).filter(|_| is_alone).map(Taken::moved);
+            LeftToMpi { call, why: why.clone(), calls, moved }
+        };
+        self.left_to_mpi.iter().map(left).collect()
+    }
+
+    /// Returns the seconds of this rank in each function that neither reads nor writes, the longest first.
+    pub fn other_calls(&self) -> Vec<(&'static str, f64)> {
+        let moves = |call: &str| call.contains("read") || call.contains("write");
+        let others = self.taken.iter().filter(|(call, _)| !moves(call));
+        let mut others: Vec<_> = others.map(|(call, taken)| (*call, taken.microseconds as f64 / 1e6)).collect();
+        others.sort_by(|one, other| other.1.total_cmp(&one.1));
+        others
+    }
+
+    /// Returns the number of calls for each path and reason. `word` names a path.
+    pub fn paths(&self, word: fn(Path) -> &'static str) -> BTreeMap<String, u64> {
+        let mut paths = BTreeMap::new();
+        for (&(path, reason, auto), &calls) in &self.paths {
+            *paths.entry(format!("{}: {}", word(path), Why { reason, auto, told: None })).or_default() += calls;
+        }
+        paths
+    }
+
+    /// Returns true if any call exchanged data by messages.
+    pub fn has_exchanged(&self) -> bool {
+        self.paths.keys().any(|(path, ..)| *path == Path::Exchange)
+    }
+
+    /// Returns the seconds that all calls of the engine took, by phase.
+    pub fn seconds(&self) -> Seconds {
+        self.sum.seconds
+    }
+
+    /// Returns the extents, messages and bytes of all calls of the engine.
+    pub fn traffic(&self) -> ExchangeTotals {
+        let CallReport { requests, metadata_messages, metadata_bytes, data_messages, in_memory, between_hosts, .. } =
+            self.sum;
+        let data_bytes = self.exchanged_bytes;
+        ExchangeTotals {
+            requests,
+            metadata_messages,
+            metadata_bytes,
+            data_messages,
+            data_bytes,
+            in_memory,
+            between_hosts,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn calls_of_ranks_by_themselves_add_up() {
+        let mut ranks = [CallCounts::default(), CallCounts::default()];
+        for (rank, sizes) in [&[4, 4, 100][..], &[5000]].into_iter().enumerate() {
+            for &bytes in sizes {
+                ranks[rank].left_to_mpi("write_at", ALONE);
+                ranks[rank].took("write_at", Some(bytes), Duration::from_millis(2));
+            }
+            ranks[rank].took("set_view", Some(0), Duration::from_millis(3));
+        }
+        let [mut first, mut second] = ranks;
+        // A call that fails has a time and no size.
+        second.took("write_at", None, Duration::from_millis(2));
+        let sums: Vec<u64> = first.independent().iter().zip(second.independent()).map(|(one, two)| one + two).collect();
+        first.set_independent(&sums);
+        let [left] = &first.all_left_to_mpi()[..] else { panic!("one function") };
+        assert_eq!((left.call, left.calls), ("write_at", 4));
+        assert_eq!(left.moved, Some(Moved { bytes: 5108, seconds: 0.010, sizes: [4, 64, 4096] }));
+        assert_eq!(first.other_calls(), [("set_view", 0.003)]);
+        assert_eq!(second.all_left_to_mpi()[0].moved.map(|moved| moved.sizes), Some([5000; 3]));
+    }
+
+    #[test]
+    fn calls_without_bytes_have_the_size_0() {
+        let mut counts = CallCounts::default();
+        for bytes in [0, 0, 1, 1 << 40] {
+            counts.left_to_mpi("write_at", ALONE);
+            counts.took("write_at", Some(bytes), Duration::ZERO);
+        }
+        assert_eq!(counts.all_left_to_mpi()[0].moved.map(|moved| moved.sizes), Some([0, 1, 1 << 31]));
+    }
+}

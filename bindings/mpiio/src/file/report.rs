@@ -1,0 +1,519 @@
+//! Prints the report of a file that TRIB_REPORT asks for: which library ran the file's calls, and how long they took.
+//! The file's first rank prints the report at close.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::sync::OnceLock;
+
+use serde::Serialize;
+use std::ffi::c_int;
+use tributary::Hints;
+use tributary::engine::{LearnedFacts, Limit, LimitedBy, Path, Seconds, binding};
+use tributary::fabric::mpi::error_text;
+use tributary::hints::Unused;
+use tributary_bindings::hints::not_of_the_file;
+
+use crate::file::backend::Runner;
+use crate::file::counts::{CallCounts, ExchangeTotals, LeftToMpi, Moved, Ran};
+use crate::file::deletions::DeletionsInVain;
+use crate::file::failures::FailedCalls;
+use crate::file::files::OpenFile;
+use crate::file::hints::{effective, passed_on};
+use crate::mpi::interposition;
+
+/// Hint that `calls::pnetcdf` adds to those of PnetCDF.
+const DRIVER_ADDED: &str = "nc_driver=mpiio";
+
+/// The format of the report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Style {
+    Table,
+    Json,
+}
+
+/// The report of one file, which is printed as a table or as JSON.
+#[derive(Debug, Serialize)]
+pub struct Report {
+    pub file: String,
+    /// The version of this library.
+    pub version: &'static str,
+    /// The path of this library, as the dynamic linker knows it.
+    pub library: String,
+    /// The way in which calls reach the library.
+    pub loaded: &'static str,
+    #[serde(flatten)]
+    pub engine: Option<Engine>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub not_taken: Option<String>,
+    pub accelerated: BTreeMap<&'static str, Ran>,
+    pub passed_through: Vec<LeftToMpi>,
+    /// Seconds of the first rank in functions that neither read nor write, by function.
+    pub other_calls: BTreeMap<&'static str, f64>,
+    /// Calls that failed on the first rank with an error of this library; left out if there were none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub failed: Option<FailedCalls>,
+    /// Number of independent calls of all ranks through this library's own handle of the file, past the host's cache.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub past_cache: u64,
+    /// Calls of MPI_File_delete since the last file was closed that found no file, if several ranks made such calls.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub deletions_in_vain: Option<DeletionsInVain>,
+    /// Hint that this library has added to those of PnetCDF.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hint_added: Option<&'static str>,
+    /// Hints that were set, in an info or in the environment, and had no effect.
+    pub hints_not_used: Vec<Unused>,
+    /// Source of each hint in force, by the hint's key. Hints that nobody set are left out.
+    pub hint_sources: BTreeMap<String, String>,
+    pub paths: BTreeMap<String, u64>,
+    /// Number of calls by path and reason, in the words of the table.
+    #[serde(skip)]
+    paths_in_words: BTreeMap<String, u64>,
+    pub plans_reused: u64,
+    pub traffic: ExchangeTotals,
+    pub seconds: Seconds,
+    /// What limits the calls; left out if there were none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limit: Option<Limit>,
+    /// True if any call exchanged data by messages. Only then the report names kernels and aggregators.
+    #[serde(skip)]
+    exchanged: bool,
+    #[serde(skip)]
+    style: Style,
+}
+
+/// The engine's settings for the file.
+#[derive(Debug, Serialize)]
+pub struct Engine {
+    pub ranks: usize,
+    pub nodes: usize,
+    pub driver: String,
+    pub aggregators: usize,
+    /// Number of components of the file's composite layout (Lustre). The report shows the stripes of the component
+    /// with most stripes.
+    pub components: u16,
+    /// Reason why ranks of one host share no memory, if they were supposed to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub no_shared_memory: Option<String>,
+    pub kernel_meta: String,
+    pub throttle_meta: String,
+    pub kernel_data: String,
+    pub throttle_data: String,
+    /// Size of a window in bytes in the last call that exchanged data by messages.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub window: Option<u64>,
+    /// What earlier calls have shown about later ones.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub learned: Option<LearnedFacts>,
+    pub hints: BTreeMap<&'static str, String>,
+}
+
+impl Report {
+    /// Creates the report of a file that is about to be closed. Returns None on ranks other than the file's first,
+    /// and if TRIB_REPORT does not ask for a report.
+    pub fn wanted(open: &OpenFile, counts: &CallCounts) -> Option<Self> {
+        let style = wanted().filter(|_| open.backend.is_first)?;
+        let (engine, not_taken) = match &open.backend.runner {
+            Runner::Engine(file) => (Some(Engine::from_file(file)), None),
+            Runner::NotOpened(_) => (None, Some("no collective read or write".to_string())),
+            Runner::Mpi(why) => (None, Some(why.clone())),
+            Runner::InUse(_) => (None, Some("a call is in progress".to_string())),
+        };
+        let hints_not_used = not_used(open, counts, not_taken.as_deref());
+        Some(Self {
+            file: open.backend.path.display().to_string(),
+            version: env!("CARGO_PKG_VERSION"),
+            library: interposition::path().display().to_string(),
+            loaded: interposition::current().name(),
+            engine,
+            not_taken,
+            accelerated: counts.ran.clone(),
+            passed_through: counts.all_left_to_mpi(),
+            other_calls: counts.other_calls().into_iter().collect(),
+            failed: None,
+            past_cache: counts.alone,
+            deletions_in_vain: None,
+            hint_added: open.is_of_pnetcdf.then_some(DRIVER_ADDED),
+            hints_not_used,
+            hint_sources: open.asked.used().map(|(key, source)| (key.to_string(), source.to_string())).collect(),
+            paths: counts.paths(Path::name),
+            paths_in_words: counts.paths(Path::phrase),
+            plans_reused: counts.plans_reused,
+            traffic: counts.traffic(),
+            seconds: counts.seconds(),
+            limit: counts.seconds().limit(),
+            exchanged: counts.has_exchanged(),
+            style,
+        })
+    }
+
+    /// Prints the report of a file at `path` that MPI could not open, with MPI's text for the `code`, if a report is wanted. One rank
+    /// calls it. Local.
+    pub fn of_failed_open(path: &std::path::Path, code: c_int) {
+        let Some(style) = wanted() else { return };
+        let report = Self {
+            file: path.display().to_string(),
+            version: env!("CARGO_PKG_VERSION"),
+            library: interposition::path().display().to_string(),
+            loaded: interposition::current().name(),
+            engine: None,
+            not_taken: Some(format!("not opened: MPI_File_open: {}", error_text(code))),
+            accelerated: BTreeMap::new(),
+            passed_through: Vec::new(),
+            other_calls: BTreeMap::new(),
+            failed: None,
+            past_cache: 0,
+            deletions_in_vain: None,
+            hint_added: None,
+            hints_not_used: Vec::new(),
+            hint_sources: BTreeMap::new(),
+            paths: BTreeMap::new(),
+            paths_in_words: BTreeMap::new(),
+            plans_reused: 0,
+            traffic: ExchangeTotals::default(),
+            seconds: Seconds::default(),
+            limit: None,
+            exchanged: false,
+            style,
+        };
+        report.print();
+    }
+
+    /// Prints the report to standard error with one write, so that launchers do not mix it with other ranks' output.
+    pub fn print(&self) {
+        let text = match self.style {
+            Style::Json => format!("tributary: {}\n", serde_json::to_string(self).unwrap_or_default()),
+            Style::Table => format!("{}\n", self.text()),
+        };
+        // An error of standard error cannot be reported anywhere.
+        let _ = std::io::stderr().write_all(text.as_bytes());
+    }
+
+    fn text(&self) -> String {
+        let mut rows =
+            vec![("tributary", self.file.clone()), ("library", format!("{}, {}", self.version, self.library))];
+        rows.extend(interposition::is_component().then(|| ("loaded as", self.loaded.to_string())));
+        rows.extend(self.engine.iter().flat_map(|engine| engine.rows(self.exchanged)));
+        rows.extend(self.not_taken.iter().map(|why| ("left to MPI", why.clone())));
+        let ran = |(call, ran): (&&str, &Ran)| ("accelerated", format!("{} {call}, {} bytes", ran.calls, ran.bytes));
+        rows.extend(self.accelerated.iter().map(ran));
+        let left = |all: &LeftToMpi| ("passed through", left_text(all));
+        rows.extend(self.passed_through.iter().map(left));
+        rows.extend(self.failed.iter().map(|failed| ("failed", failed_text(failed))));
+        rows.extend((self.past_cache > 0).then(|| ("past the cache", past_cache_text(self.past_cache))));
+        rows.extend(self.deletions_in_vain.iter().map(|vain| ("deleted in vain", deleted_text(vain))));
+        let added =
+            |hint: &str| format!("{hint}: PnetCDF calls MPI-IO in place of GIO, which this library does not see");
+        rows.extend(self.hint_added.map(|hint| ("hint added", added(hint))));
+        rows.extend(self.hints_not_used.iter().map(|unused| ("hint not used", unused.to_string())));
+        let path = |(path, calls): (&String, &u64)| ("path", format!("{calls} {} {path}", plural(*calls, "call")));
+        rows.extend(self.paths_in_words.iter().map(path));
+        if self.engine.as_ref().is_some_and(|engine| engine.nodes > 1) && !self.accelerated.is_empty() {
+            rows.push(("between hosts", format!("{} bytes", self.traffic.between_hosts)));
+        }
+        if self.exchanged {
+            rows.push(("plans used again", self.plans_reused.to_string()));
+        }
+        if !self.accelerated.is_empty() {
+            rows.push(("seconds", times(&self.seconds)));
+            // Less time has no limit that is worth a line.
+            let limit = self.limit.iter().filter(|_| self.seconds.total >= 1e-3);
+            rows.extend(limit.map(|limit| ("limit", limit_text(limit))));
+            rows.extend(self.speed().map(|speed| ("speed", speed)));
+        }
+        rows.extend(others_text(&self.other_calls).map(|text| ("other calls", text)));
+        bordered(&rows, columns(std::env::var("COLUMNS").ok().as_deref()))
+    }
+
+    /// Returns the bytes of all accelerated calls divided by their seconds, as text; None if there were no such
+    /// calls.
+    fn speed(&self) -> Option<String> {
+        let bytes: u64 = self.accelerated.values().map(|ran| ran.bytes).sum();
+        let rate = bytes as f64 / f64::from(1 << 20) / self.seconds.total;
+        let digits = if rate < 10.0 { 2 } else { 0 };
+        (bytes > 0 && self.seconds.total > 0.0).then(|| format!("{rate:.digits$} MiB/s"))
+    }
+}
+
+/// Passes the hints that were set to the engine, which writes them into a capture. Local.
+pub fn describe_hints(open: &mut OpenFile, counts: &CallCounts) {
+    let unused = not_used(open, counts, None);
+    if let Runner::Engine(file) = &mut open.backend.runner {
+        binding::describe_hints(file, &open.asked, unused);
+    }
+}
+
+/// Returns the hints that were set and had no effect: first hints that were ignored, then hints in force that nothing
+/// used.
+fn not_used(open: &OpenFile, counts: &CallCounts, not_taken: Option<&str>) -> Vec<Unused> {
+    let exchanged = counts.has_exchanged();
+    let why = |key: &str| match (&open.backend.runner, not_taken) {
+        (_, Some(why)) => Some(format!("MPI ran the calls of the file: {why}")),
+        (_, None) if !exchanged && Hints::is_only_of_exchanges(key) => {
+            Some("no call exchanged data by messages".to_string())
+        }
+        (Runner::Engine(file), None) => not_of_the_file(file, key),
+        _ => None,
+    };
+    let all = open.asked.unused().iter().cloned().chain(open.asked.without_effect(why));
+    // Who opens a file with what MPI_File_get_info has returned for another one has set nothing.
+    let passed_on = passed_on(&open.asked);
+    let is_passed_on = |unused: &Unused| passed_on.contains(&(unused.key.clone(), unused.value.clone()));
+    all.filter(|unused| !is_passed_on(unused)).collect()
+}
+
+impl Engine {
+    fn from_file(file: &tributary::File) -> Self {
+        let hints = file.settings().hints;
+        Self {
+            ranks: file.settings().topology.ranks(),
+            nodes: file.settings().topology.nodes(),
+            driver: file.settings().driver.to_string(),
+            aggregators: file.settings().aggregators.len(),
+            components: file.settings().layout.components,
+            no_shared_memory: file.settings().without_shared_memory.map(String::from),
+            kernel_meta: hints.metadata_kernel().to_string(),
+            throttle_meta: hints.throttle_meta().to_string(),
+            kernel_data: hints.data_kernel().to_string(),
+            throttle_data: hints.throttle_data().to_string(),
+            window: binding::exchange_window(file),
+            learned: binding::learned(file),
+            hints: effective(file).into_iter().collect(),
+        }
+    }
+
+    /// Returns the rows of the report about the engine. `exchanged` is true if any call exchanged data by messages:
+    /// only then there are rows about kernels and aggregators.
+    fn rows(&self, exchanged: bool) -> Vec<(&'static str, String)> {
+        let Self { ranks, nodes, driver, aggregators, components, .. } = self;
+        let hosts = if *nodes == 1 { "host" } else { "hosts" };
+        let mut rows = vec![("ranks", format!("{ranks} on {nodes} {hosts}, driver {driver}"))];
+        if *components > 1 {
+            let taken = format!(
+                "the library uses the one with most stripes of {components} in the composite layout for the whole file"
+            );
+            rows.push(("component", taken));
+        }
+        rows.extend(self.no_shared_memory.iter().map(|why| ("shared memory", format!("none: {why}"))));
+        if exchanged {
+            rows.extend([
+                ("aggregators", aggregators.to_string() + &self.window.map_or(String::new(), windows)),
+                ("metadata", format!("{}, throttle {}", self.kernel_meta, self.throttle_meta)),
+                ("data", format!("{}, throttle {}", self.kernel_data, self.throttle_data)),
+            ]);
+            rows.extend(self.learned.iter().map(|learned| ("learned", learned.to_string())));
+        }
+        rows
+    }
+}
+
+/// Returns the size of windows, as text behind the number of aggregators.
+fn windows(bytes: u64) -> String {
+    format!(", windows of {:.0} KiB", (bytes as f64 / 1024.0).max(1.0))
+}
+
+/// Returns text about failed calls.
+fn failed_text(FailedCalls { calls, first }: &FailedCalls) -> String {
+    let first = first.as_ref().map_or(String::new(), |first| format!(", the first without a line: {first}"));
+    format!("{calls} {}{first}", plural(*calls, "call"))
+}
+
+/// Returns `word`, with an `s` unless `count` is 1.
+fn plural(count: u64, word: &str) -> String {
+    if count == 1 { word.to_string() } else { format!("{word}s") }
+}
+
+/// Maximum width of a report, in columns, unless the variable COLUMNS is set. A longer word makes the report wider.
+const COLUMNS: usize = 110;
+/// Minimum width that COLUMNS may set.
+const NARROWEST: usize = 60;
+/// Number of columns that the border and the space between the two columns take.
+const BESIDE: usize = 7;
+
+/// Returns the maximum width of a report for this value of COLUMNS. `trib run` sets it for the ranks, which have no terminal.
+fn columns(named: Option<&str>) -> usize {
+    let named = named.and_then(|columns| columns.trim().parse().ok()).filter(|&columns| columns > 0);
+    named.map_or(COLUMNS, |columns: usize| columns.max(NARROWEST))
+}
+
+/// Splits a line at blanks into parts of at most `width` columns. A longer word stays whole, so that the name of a
+/// file can be copied.
+fn folded(line: &str, width: usize) -> Vec<String> {
+    let mut parts = vec![String::new()];
+    for word in line.split(' ') {
+        match parts.last_mut() {
+            Some(part) if part.is_empty() => part.push_str(word),
+            Some(part) if part.chars().count() + 1 + word.chars().count() <= width => *part += &format!(" {word}"),
+            _ => parts.push(word.to_string()),
+        }
+    }
+    parts
+}
+
+/// Returns a table of two columns in a border, folded at `width` columns. A value may have several lines, as a file's name may.
+fn bordered(rows: &[(&str, String)], width: usize) -> String {
+    let first = rows.iter().map(|(what, _)| what.len()).max().unwrap_or(0);
+    let width = width.saturating_sub(first + BESIDE);
+    let lines = rows.iter().flat_map(|(_, value)| value.lines()).flat_map(|line| folded(line, width));
+    let second = lines.map(|line| line.chars().count()).max().unwrap_or(0);
+    let line = "─".repeat(first + second + 5);
+    let mut text = format!("┌{line}┐\n");
+    for (what, value) in rows {
+        for (number, value) in value.lines().flat_map(|line| folded(line, width)).enumerate() {
+            let what = if number == 0 { *what } else { "" };
+            text += &format!("│ {what:first$}   {value:second$} │\n");
+        }
+    }
+    text + &format!("└{line}┘")
+}
+
+/// Returns the total seconds, and the seconds of each phase that took any, as text. Each number is the maximum over
+/// the ranks.
+fn times(seconds: &Seconds) -> String {
+    let &Seconds { flatten, metadata, data, placement, io, agreement, total, .. } = seconds;
+    let phases = [
+        ("flatten", flatten),
+        ("metadata", metadata),
+        ("data", data),
+        ("placement", placement),
+        ("i/o", io),
+        ("agreement", agreement),
+    ];
+    // A shorter time would be printed as 0.
+    let taken = phases.into_iter().filter(|(_, seconds)| *seconds >= 5e-5);
+    let taken: Vec<String> = taken.map(|(phase, seconds)| format!("{phase} {seconds:.4}")).collect();
+    let all = if taken.is_empty() { String::new() } else { format!(": {}", taken.join(", ")) };
+    format!("{total:.4} in all{all}")
+}
+
+/// Returns calls that MPI ran, as text.
+fn left_text(LeftToMpi { call, why, calls, moved }: &LeftToMpi) -> String {
+    let Some(Moved { bytes, seconds, sizes: [least, median, largest] }) = moved else {
+        return format!("{calls} {call}: {why}");
+    };
+    let sizes = match least == largest {
+        true => format!("{least} each"),
+        false => format!("of {least} to {largest}, median {median}"),
+    };
+    format!("{calls} {call}: {why}, {bytes} bytes, {sizes}; {seconds:.4} s of all ranks together")
+}
+
+/// Returns the seconds of functions that neither read nor write, as text; None if they took no time.
+fn others_text(others: &BTreeMap<&'static str, f64>) -> Option<String> {
+    let mut others: Vec<_> = others.iter().map(|(call, seconds)| (*call, *seconds)).collect();
+    others.sort_by(|one, other| other.1.total_cmp(&one.1));
+    let all: f64 = others.iter().map(|(_, seconds)| seconds).sum();
+    // A shorter time would be printed as 0.
+    let taken = others.iter().filter(|(_, seconds)| *seconds >= 5e-5);
+    let taken: Vec<String> = taken.map(|(call, seconds)| format!("{call} {seconds:.4}")).collect();
+    (!taken.is_empty()).then(|| format!("{all:.4} s: {}", taken.join(", ")))
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
+
+/// Returns the number of independent calls past the cache, as text.
+fn past_cache_text(calls: u64) -> String {
+    format!("{calls} independent {}, which ranks on all hosts see at once", plural(calls, "call"))
+}
+
+/// Returns the deletions that found no file, with advice, as text.
+fn deleted_text(&DeletionsInVain { calls, ranks }: &DeletionsInVain) -> String {
+    format!("{calls} MPI_File_delete of {ranks} ranks found no file; each asks the file system: let one rank delete")
+}
+
+/// Returns what limits the calls, as text.
+fn limit_text(limit: &Limit) -> String {
+    let Limit { by, file, exchange, of_the_longer } = limit;
+    let by = match by {
+        LimitedBy::File => "file",
+        LimitedBy::Exchange => "exchange",
+    };
+    format!("the {by}: i/o {file:.4}, exchange {exchange:.4}; in all {of_the_longer:.2} times the longer")
+}
+
+/// Returns true if TRIB_REPORT asks for reports.
+pub fn is_wanted() -> bool {
+    wanted().is_some()
+}
+
+/// Returns the format of the reports that TRIB_REPORT asks for. Reads the variable once.
+fn wanted() -> Option<Style> {
+    static WANTED: OnceLock<Option<Style>> = OnceLock::new();
+    *WANTED.get_or_init(|| match tributary::variable("TRIB_REPORT")?.to_str()? {
+        "" | "0" => None,
+        "json" => Some(Style::Json),
+        page if is_page(page) => None,
+        _ => Some(Style::Table),
+    })
+}
+
+/// Returns true if a value of TRIB_REPORT asks for a page of HTML. The library made pages once; now `trib explain`
+/// does, outside the program.
+fn is_page(value: &str) -> bool {
+    value == "html" || value.starts_with("html:")
+}
+
+/// Prints how to get a page of HTML, if TRIB_REPORT asks for one. One rank calls this once.
+pub fn answer_page() {
+    if tributary::variable("TRIB_REPORT").is_some_and(|value| value.to_str().is_some_and(is_page)) {
+        tributary::say(format_args!(
+            "TRIB_REPORT=html was removed, and there is no report; use TRIB_REPORT=1 or json. For a page, run with \
+             TRIB_CAPTURE=DIR, then: trib explain DIR/NAME.tribcap --html PAGE"
+        ));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{COLUMNS, NARROWEST, Seconds, bordered, columns, limit_text, times};
+
+    #[test]
+    fn columns_are_aligned_in_a_border() {
+        let rows = [("tributary", "/scratch/år.nc".to_string()), ("seconds", "1\n23".to_string())];
+        let expected = "\
+┌────────────────────────────┐
+│ tributary   /scratch/år.nc │
+│ seconds     1              │
+│             23             │
+└────────────────────────────┘";
+        assert_eq!(bordered(&rows, COLUMNS), expected);
+    }
+
+    #[test]
+    fn phases_without_time_are_left_out() {
+        let seconds = Seconds { io: 0.25, agreement: 4e-5, total: 0.5, ..Seconds::default() };
+        assert_eq!(times(&seconds), "0.5000 in all: i/o 0.2500");
+        assert_eq!(times(&Seconds::default()), "0.0000 in all");
+    }
+
+    #[test]
+    fn a_limit_is_a_line() {
+        let seconds = Seconds { io: 0.35, wait: 0.15, total: 0.4, ..Seconds::default() };
+        let text = seconds.limit().as_ref().map(limit_text);
+        assert_eq!(text.as_deref(), Some("the file: i/o 0.3500, exchange 0.2500; in all 1.14 times the longer"));
+    }
+
+    #[test]
+    fn long_lines_are_folded_at_blanks() {
+        let name = format!("/scratch/{}.nc", "x".repeat(120));
+        let rows = [("hint not used", "a word ".repeat(40).trim().to_string()), ("speed", "1 MiB/s".to_string())];
+        for width in [COLUMNS, 80, NARROWEST] {
+            let text = bordered(&rows, width);
+            assert!(text.lines().all(|line| line.chars().count() <= width), "{text}");
+            assert_eq!(text.split_whitespace().filter(|word| *word == "word").count(), 40, "{text}");
+        }
+        let text = bordered(&[("tributary", name.clone()), ("speed", "1 MiB/s".to_string())], COLUMNS);
+        assert!(text.contains(&name), "{text}");
+    }
+
+    #[test]
+    fn the_width_is_that_of_columns() {
+        for (named, due) in
+            [(None, COLUMNS), (Some("80"), 80), (Some("1"), NARROWEST), (Some("wide"), COLUMNS), (Some("0"), COLUMNS)]
+        {
+            assert_eq!(columns(named), due, "{named:?}");
+        }
+    }
+}

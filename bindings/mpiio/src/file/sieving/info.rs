@@ -1,0 +1,91 @@
+//! The infos with which MPI is kept from data sieving in writes.
+
+use std::sync::OnceLock;
+
+use tributary_abi::{MPI_Info_free, handles};
+use tributary_bindings::info::{entries, made_of};
+
+use crate::file::sieving::Sieving;
+use crate::mpi::abi::word::Word;
+use crate::mpi::abi::{MPI_Info, is_world_there};
+
+/// The hint that chooses data sieving in writes.
+pub const HINT: &str = "romio_ds_write";
+/// Value of the hint that forbids data sieving.
+pub(super) const NEVER: &str = "disable";
+/// Value of the hint if the program sets none.
+pub const DEFAULT: &str = "automatic";
+
+/// The hints of a program's info.
+#[derive(Debug, Default)]
+pub struct AskedHints {
+    /// Value of the hint for data sieving in writes; None if there is none.
+    pub(super) sieving: Option<String>,
+    /// The other hints.
+    pub(super) others: Vec<(String, String)>,
+}
+
+/// An info of this library's own, which is freed with this value unless it is kept.
+pub struct InfoForMpi {
+    info: MPI_Info,
+    is_kept: bool,
+}
+
+impl InfoForMpi {
+    /// Takes an info that MPI has made.
+    pub fn from_raw(info: MPI_Info) -> Self {
+        Self { info, is_kept: false }
+    }
+
+    /// Returns a copy of an info that forbids MPI data sieving in writes, and what the info says; None if MPI cannot make one.
+    ///
+    /// # Safety
+    /// `info` is a valid info, or MPI_INFO_NULL; MPI is initialised.
+    pub unsafe fn without_sieving(info: MPI_Info) -> Option<(Self, AskedHints)> {
+        let entry = || (HINT.to_string(), NEVER.to_string());
+        if info == handles().info_null && is_world_there().unwrap_or(false) {
+            // One for all files, as MPI only reads it. It may end with the session that it was made in, so there is none without
+            // MPI_COMM_WORLD.
+            static KEPT: OnceLock<Option<MPI_Info>> = OnceLock::new();
+            // SAFETY: MPI is initialised.
+            let info = (*KEPT.get_or_init(|| unsafe { made_of([entry()]) }.ok()))?;
+            return Some((Self { info, is_kept: true }, AskedHints::default()));
+        }
+        // SAFETY: the caller's promise.
+        let all = unsafe { entries(info) };
+        let (own, others): (Vec<_>, Vec<_>) = all.into_iter().partition(|(key, _)| key == HINT);
+        // SAFETY: MPI is initialised.
+        let info = unsafe { made_of(others.iter().cloned().chain([entry()])) };
+        let sieving = own.into_iter().next().map(|(_, value)| value);
+        Some((Self::from_raw(info.ok()?), AskedHints { sieving, others }))
+    }
+
+    /// Replaces the info among the arguments of a call, at index `at`, if it would allow data sieving in writes of a file
+    /// for which it is forbidden. Returns the new info, which must live until the call has ended, and the program's value
+    /// of the hint.
+    ///
+    /// # Safety
+    /// The argument is a valid info, or MPI_INFO_NULL; MPI is initialised.
+    pub unsafe fn in_place(file: Option<&Sieving>, arguments: &mut [Word], at: usize) -> Option<(Self, String)> {
+        let (_, place) = file.zip(arguments.get_mut(at))?;
+        // SAFETY: the caller's promise.
+        let (own, asked) = unsafe { Self::without_sieving(MPI_Info::from_word(*place)) }?;
+        let asked = asked.sieving?;
+        *place = own.as_word();
+        Some((own, asked))
+    }
+
+    /// Returns the info as an argument of a call.
+    pub fn as_word(&self) -> Word {
+        self.info.as_word()
+    }
+}
+
+impl Drop for InfoForMpi {
+    fn drop(&mut self) {
+        if !self.is_kept {
+            // SAFETY: an info of this value's own; MPI is initialised, as a file is open or being opened.
+            unsafe { MPI_Info_free(&mut self.info) };
+        }
+    }
+}

@@ -1,0 +1,194 @@
+use Direction::{Read, Write};
+
+use crate::engine::choose::rules::*;
+
+const MANY: Amount = Amount { start: 0, end: 1 << 21, bytes: 1 << 20, requests: 1 << 14, most: 1 << 12, touched: 0 };
+const CALL: CallShape = CallShape {
+    all: MANY,
+    left: MANY,
+    disjoint: Some(true),
+    hosts_are_apart: false,
+    came_along: false,
+    no_memory: false,
+    transferred: 0,
+};
+
+fn left(left: Amount) -> CallShape {
+    CallShape { left, ..CALL }
+}
+
+fn overlapping(left: Amount) -> CallShape {
+    CallShape { left, disjoint: Some(false), ..CALL }
+}
+
+type Case = (Direction, &'static str, CallShape, Path, Reason);
+
+fn check(cases: &[Case], in_memory: bool) {
+    for (direction, hints, shape, path, reason) in cases {
+        let found = with(*direction, hints, |rules| Rules { in_memory, ..rules }.choose(shape));
+        assert_eq!(found, (*path, *reason), "{direction:?} with {hints:?}: {shape:?}");
+    }
+}
+
+#[test]
+fn paths_of_all_ranks() {
+    let (none, behind) = (CallShape { all: Amount::NONE, ..left(Amount::NONE) }, left(Amount { end: 0, ..MANY }));
+    let independent = left(Amount::NONE);
+    for in_memory in [false, true] {
+        let cases = [
+            (Write, "", none, Path::Nothing, Reason::NoData),
+            (Read, "romio_cb_read=disable", behind, Path::Nothing, Reason::BehindEnd),
+            (Write, "", independent, Path::Independent, Reason::WroteItself),
+            (Read, "", independent, Path::Independent, Reason::ReadItself),
+        ];
+        check(&cases, in_memory);
+    }
+}
+
+#[test]
+fn paths_by_messages() {
+    let small = Reason::SmallRequests { mean: 64, large: 16_384 };
+    let (large, direct_min) = (Reason::LargeRequests { mean: 16_384 }, "locks;trib_direct_min=8192");
+    let switched = |direction, on| Reason::Switch { direction, on };
+    let some_large = Amount { requests: 64, ..MANY };
+    let (larges, apart) = (left(some_large), CallShape { hosts_are_apart: true, ..overlapping(MANY) });
+    let tiny = Amount { bytes: 999, ..MANY };
+    let along = |left| CallShape { left, came_along: true, ..CALL };
+    let cases = [
+        (Write, "", CALL, Path::Exchange, small),
+        (Read, "", CALL, Path::Exchange, small),
+        (Write, "", along(tiny), Path::Root, Reason::CameAlong),
+        (Write, "", along(MANY), Path::Exchange, small),
+        (Write, "", apart, Path::Hosts, Reason::HostsApart),
+        (Write, "", larges, Path::Direct, large),
+        (Write, "", CallShape { disjoint: None, ..larges }, Path::Direct, large),
+        (Write, direct_min, larges, Path::Direct, large),
+        (Write, "locks;", larges, Path::Exchange, Reason::SmallRequests { mean: 16_384, large: 4 << 20 }),
+        (Write, "", overlapping(some_large), Path::Exchange, Reason::RangesOverlap),
+        (Write, "", CallShape { left: tiny, ..apart }, Path::Exchange, Reason::Small { bytes: 999 }),
+        (Write, "romio_no_indep_rw=true", larges, Path::Exchange, Reason::OnlyAggregators),
+        (Write, "trib_overlap=rank_order", larges, Path::Exchange, Reason::RankOrder),
+        (Read, "trib_overlap=rank_order", larges, Path::Direct, large),
+        (Write, "romio_cb_write=enable", larges, Path::Exchange, switched(Write, true)),
+        (Read, "romio_cb_read=enable", apart, Path::Hosts, Reason::HostsApart),
+        (Read, "romio_cb_read=disable", left(tiny), Path::Direct, switched(Read, false)),
+        (Read, "romio_cb_write=disable", CALL, Path::Exchange, small),
+    ];
+    check(&cases, false);
+    let few = |call: CallShape| CallShape { all: Amount { most: 4, ..MANY }, disjoint: Some(true), ..call };
+    let cases = [
+        (Read, "", few(CALL), Path::Direct, Reason::FewApart),
+        (Read, "", few(apart), Path::Direct, Reason::FewApart),
+        (Read, "", CallShape { disjoint: Some(false), ..few(CALL) }, Path::Exchange, small),
+        (Write, "", few(CALL), Path::Exchange, small),
+        (Read, "romio_cb_read=enable", few(CALL), Path::Exchange, switched(Read, true)),
+    ];
+    check(&cases, false);
+    assert_eq!(with(Read, "locks;", |rules| rules.choose(&few(CALL))).0, Path::Exchange);
+}
+
+/// If it is unknown whether ranges overlap, writes find out before bytes that were written directly count, or
+/// before they write directly.
+#[test]
+fn writes_look_whether_ranges_overlap() {
+    let unknown =
+        |requests, transferred| CallShape { disjoint: None, transferred, ..left(Amount { requests, ..MANY }) };
+    let looks = |direction, hints, shape: CallShape| {
+        with(direction, hints, |rules| rules.must_look(&shape, rules.decide(&shape).path))
+    };
+    assert!(looks(Write, "", unknown(64, 0)) && looks(Write, "", unknown(1 << 14, 9)));
+    assert!(!looks(Write, "", unknown(1 << 14, 0)) && !looks(Read, "", unknown(64, 9)));
+    assert!(!looks(Write, "", CALL) && !looks(Write, "romio_cb_write=disable", unknown(64, 0)));
+}
+
+#[test]
+fn paths_through_memory() {
+    let (in_slots, in_order) =
+        (CallShape { came_along: true, ..CALL }, "romio_cb_write=disable; trib_overlap=rank_order");
+    let large = Amount { requests: 64, most: 64, ..MANY };
+    let few = Amount { requests: 256, most: 8, end: 1 << 26, ..MANY };
+    let cases = [
+        (Write, "", CALL, Path::Windows, Reason::SmallPieces),
+        (Write, "", CallShape { no_memory: true, ..CALL }, Path::Direct, Reason::NoMemory),
+        (Write, "", in_slots, Path::Slots, Reason::FitsSlots),
+        (Write, "romio_cb_write=enable", in_slots, Path::Slots, Reason::FitsSlots),
+        (Write, "romio_cb_write=disable", in_slots, Path::Direct, Reason::Disabled),
+        (Write, "romio_cb_write=enable", left(large), Path::Windows, Reason::Enabled),
+        (Read, "romio_cb_read=disable", CALL, Path::Direct, Reason::Disabled),
+        (Write, "romio_cb_write=disable", overlapping(MANY), Path::Direct, Reason::Disabled),
+        (Write, in_order, overlapping(MANY), Path::Windows, Reason::MayOverlap),
+        (Write, in_order, CALL, Path::Direct, Reason::Disabled),
+        (Write, "", overlapping(large), Path::Windows, Reason::MayOverlap),
+        (Read, "", overlapping(large), Path::Direct, Reason::LargePieces),
+        (Write, "", left(large), Path::Direct, Reason::LargePieces),
+        (Write, "locks;", left(large), Path::Windows, Reason::SmallPieces),
+        (Write, "", left(few), Path::Direct, Reason::FarApart),
+        (Write, "", left(Amount { most: 9, ..few }), Path::Windows, Reason::SmallPieces),
+        (Write, "", left(Amount { end: 1 << 25, ..few }), Path::Windows, Reason::SmallPieces),
+    ];
+    check(&cases, true);
+}
+
+/// Calls `by` with the rules of hints on a file system that locks single bytes, or 1 MiB with the prefix `locks;`.
+fn with<T>(direction: Direction, hints: &str, by: impl FnOnce(Rules<'_>) -> T) -> T {
+    let (unit, hints) = hints.strip_prefix("locks;").map_or((1, hints), |hints| (1 << 20, hints));
+    let windows = WindowPlanner { memory: 1 << 24, lock_unit: unit, direct_from: None };
+    by(Rules { hints: &Hints::parse(hints).unwrap(), windows: &windows, direction, in_memory: false })
+}
+
+fn through_memory(rules: Rules<'_>) -> Rules<'_> {
+    Rules { in_memory: true, ..rules }
+}
+
+/// Pieces that a rank writes or reads before the ranks agree: without shared memory, and with it, on a core of its
+/// own.
+#[test]
+fn pieces_that_go_before_the_ranks_meet() {
+    let cases = [
+        (Write, "", 4, 4096, true, true),
+        (Write, "", 5, 4096, false, true),
+        (Write, "", 9, 4096, false, false),
+        (Write, "", 1, 4095, false, false),
+        (Write, "", 99, 16_384, true, true),
+        (Write, "trib_direct_min=99", 99, 99, true, true),
+        (Write, "locks;", 1, 16_384, false, false),
+        (Write, "romio_cb_write=enable", 1, 1 << 20, false, false),
+        (Write, "romio_no_indep_rw=true", 1, 1 << 19, false, true),
+        (Write, "romio_no_indep_rw=true", 1, 1 << 20, true, true),
+        (Read, "", 4, 1, true, true),
+        (Read, "", 5, 1, false, true),
+        (Read, "locks;", 4, 1, false, true),
+        (Read, "", 99, 16_384, true, true),
+    ];
+    for (direction, hints, count, len, by_messages, in_memory) in cases {
+        let file = Extents::strided(0, len, 1 << 21, count).unwrap();
+        let found = with(direction, hints, |rules| match direction {
+            Write => (rules.writes_early(&file, false), through_memory(rules).writes_early(&file, true)),
+            Read => (rules.reads_early(&file, true), through_memory(rules).reads_early(&file, true)),
+        });
+        assert_eq!(found, (by_messages, in_memory), "{direction:?} of {count} x {len} with {hints:?}");
+    }
+    let reads = |hints, len, stride, count| {
+        let file = Extents::strided(4096, len, stride, count).unwrap();
+        with(Read, hints, |rules| rules.reads_itself(&file))
+    };
+    assert!(!reads("", 100, 400, 99) && reads("", 400, 401, 99) && reads("", 100, 9000, 99), "gaps");
+    assert!(reads("", 32_768, 100_000, 99) && reads("romio_cb_read=disable", 100, 400, 99));
+    assert!(!reads("romio_cb_read=enable", 1 << 20, 1 << 21, 99) && reads("romio_cb_read=enable", 4, -8, 99));
+}
+
+#[test]
+fn writes_are_early_after_an_agreement_until_another_library_sieves() {
+    let mut early = EarlyWrites::default();
+    assert!(early.are_allowed() && !early.are_agreed_on(), "no other library");
+    early.set(WritersBeside { all_are_here: true, ..WritersBeside::default() });
+    assert!(early.are_allowed(), "the call that opens the file");
+    early.set(WritersBeside::default());
+    early.learn(false, false);
+    assert!(!early.are_allowed(), "no rank wanted it");
+    early.learn(true, false);
+    early.learn(false, false);
+    assert!(early.are_allowed() && early.are_agreed_on());
+    early.learn(true, true);
+    assert!(!early.are_allowed() && !early.are_agreed_on());
+}

@@ -1,0 +1,75 @@
+//! The files of this process whose collective writes leave bytes behind: for the end of the process, and for calls that
+//! know a path only.
+
+use std::io;
+use std::ops::Range;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, Once, PoisonError, Weak};
+
+use crate::engine::io::behind::Behind;
+use crate::world::process::{own_state, per_process};
+
+own_state! {
+    /// All values of this process.
+    static ALL: Mutex<Vec<Weak<Behind>>> = Mutex::new(Vec::new());
+}
+
+per_process! {
+    /// True once the process has made a [`Behind`].
+    static IS_USED: AtomicBool = AtomicBool::new(false);
+    /// Process that has made the first [`Behind`]: a child of fork(2) has none of its own, and must not wait for a lock that
+    /// another thread of its parent held.
+    static PROCESS: AtomicU32 = AtomicU32::new(0);
+}
+
+/// Adds a value of this process.
+pub fn add(behind: &Arc<Behind>) {
+    per_process! {
+        static AT_EXIT: Once = Once::new();
+    }
+    AT_EXIT.call_once(|| {
+        // SAFETY: the function has this signature, and touches only values that live as long as the process.
+        // If it cannot be registered, files that the program closes are complete all the same.
+        unsafe { libc::atexit(at_exit) };
+    });
+    ALL.with(|all| {
+        let mut all = all.lock().unwrap_or_else(PoisonError::into_inner);
+        all.retain(|known| known.strong_count() > 0);
+        all.push(Arc::downgrade(behind));
+    });
+    PROCESS.store(std::process::id(), Ordering::Relaxed);
+    IS_USED.store(true, Ordering::Relaxed);
+}
+
+fn all() -> Vec<Arc<Behind>> {
+    if !may_be_behind() || PROCESS.load(Ordering::Relaxed) != std::process::id() {
+        return Vec::new();
+    }
+    ALL.with(|all| all.lock().unwrap_or_else(PoisonError::into_inner).iter().filter_map(Weak::upgrade).collect())
+}
+
+/// Returns true if files of this process may have bytes that are left behind. Costs a load. Local.
+pub fn may_be_behind() -> bool {
+    IS_USED.load(Ordering::Relaxed)
+}
+
+/// Waits until an access of `range` in the file at `path` finds what this rank and others have written in collective calls,
+/// and where they have let the file end: for an access that the library does not run. Does nothing if nothing was left
+/// behind. Local.
+///
+/// # Errors
+/// The file cannot be opened, asked or locked, so that it is unknown if the bytes are there.
+pub fn wait_for_writes(path: &Path, range: Range<u64>) -> io::Result<()> {
+    all().iter().filter(|behind| behind.path == path).try_for_each(|behind| behind.wait_for_access(&range))
+}
+
+/// Writes all bytes that files of this process have left behind, and prints errors that no call has returned: at the end
+/// of the program. Local.
+pub fn write_everything() {
+    all().iter().for_each(|behind| behind.finish());
+}
+
+extern "C" fn at_exit() {
+    write_everything();
+}

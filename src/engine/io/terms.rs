@@ -1,0 +1,38 @@
+//! What is fixed about a file when it is opened, as far as reading and writing it depends on it.
+
+use std::path::PathBuf;
+
+use crate::drivers::{Identity, Layout, Mode};
+use crate::engine::io::sieve::{KnownBytes, Sieve};
+use crate::hints::Hints;
+use crate::topology::Topology;
+
+/// What is fixed about an open file; equal on all ranks.
+pub struct FileTerms {
+    /// Path of the file.
+    pub path: PathBuf,
+    /// Mode in which the file was opened.
+    pub mode: Mode,
+    /// Hints in force, checked.
+    pub hints: Hints,
+    /// Nodes of the ranks.
+    pub topology: Topology,
+    /// Layout of the file on its file system: stripes or blocks.
+    pub layout: Layout,
+    /// Number of bytes that the file system locks together.
+    pub lock_unit: u64,
+    /// True if there are several hosts and each caches the file independently (NFS).
+    pub hosts_cache_apart: bool,
+    /// What can be known of the bytes of the file without reading them.
+    pub known: KnownBytes,
+    /// Identity of the file on rank 0, if ranks are on several hosts, may write, and the file system belongs to one
+    /// machine; otherwise `None`.
+    pub identity: Option<Identity>,
+}
+
+impl FileTerms {
+    /// Returns what a write does about gaps. `is_sole` is true if nobody else can be writing the file during the call.
+    pub fn write_sieve(&self, is_sole: bool) -> Sieve {
+        Sieve::of_write(self.hints.ds_write, self.lock_unit, is_sole, self.known)
+    }
+}
