@@ -24,12 +24,15 @@ pub fn hold_modules(root: &Path, folders: &[Folder]) {
 /// items that other modules of the folder name.
 pub type Room = (String, usize, usize);
 
+/// For each pair (module, module that it uses): the items that it names.
+pub type NamedItems = BTreeMap<(String, String), BTreeSet<String>>;
+
 /// Returns the rooms of a folder, and for each pair (room, room that it uses) the items that it names. `prefix` is the path before
 /// a module's name in code.
 ///
 /// # Panics
 /// Panics if modules use each other in a circle.
-pub fn rooms(folder: &Path, prefix: &str) -> (Vec<Room>, BTreeMap<(String, String), BTreeSet<String>>) {
+pub fn rooms(folder: &Path, prefix: &str) -> (Vec<Room>, NamedItems) {
     let graph = modules(folder, prefix);
     let named = named_items(folder, prefix, &graph);
     let mut floors = BTreeMap::new();
@@ -50,7 +53,7 @@ pub fn rooms(folder: &Path, prefix: &str) -> (Vec<Room>, BTreeMap<(String, Strin
 }
 
 /// Returns the items that the modules of a folder name of each other.
-fn named_items(folder: &Path, prefix: &str, graph: &Graph) -> BTreeMap<(String, String), BTreeSet<String>> {
+fn named_items(folder: &Path, prefix: &str, graph: &Graph) -> NamedItems {
     let mut files = Vec::new();
     sources(folder, &mut files);
     let mut named = BTreeMap::new();

@@ -10,7 +10,7 @@
 //! | `call` | a collective call from begin to end, over a team of ranks |
 //! | `through_windows` | a call through windows in shared memory, between its agreements; `staging`: a call from device memory |
 //! | `setup`, `opening` | what is fixed when a file is opened; the agreement on it |
-//! | [`predicted`] | the path that a planned write would take |
+//! | `predicted` | the path that a planned write would take |
 //! | [`binding`] | what bindings need and programs do not; calls in which another library uses the same file |
 //! | `capturing` | stores the capture at the close |
 

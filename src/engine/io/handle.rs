@@ -6,12 +6,12 @@
 //! an aggregator on another host has written for it, and of two calls the bytes of the later call stay. So
 //!
 //! - a rank that has written in a collective call makes its bytes visible before the ranks agree on the end of the call
-//!   ([`Storage::settle`]); an error of the file system, such as a full quota, is then
+//!   ([`calls::settle`]); an error of the file system, such as a full quota, is then
 //!   an error of the call;
 //! - bytes that a rank has written in independent calls are made visible at the beginning of the next collective call;
 //! - a rank opens the file again before it reads what other hosts may have written: in a collective call, after all
 //!   ranks have made their bytes visible. If opening is not enough, the storage does more
-//!   ([`Storage::see_other_hosts`]).
+//!   ([`calls::see_other_hosts`]).
 //!
 //! Nothing of this happens on other file systems, if all ranks are on one host, or in a file that is only read.
 //!
