@@ -24,7 +24,7 @@ use crate::storage::{FileControl, FileSystem, Identity, Mode, OpenStorage, Stora
 const LONGEST: usize = 1 << 16;
 
 /// Type of a file system whose type nobody has told.
-const UNTOLD: u32 = 0;
+const UNKNOWN_TYPE: u32 = 0;
 
 /// Permissions of a new file before the process's umask, as MPI libraries create files.
 const PERMISSIONS: u32 = 0o666;
@@ -202,13 +202,13 @@ fn file_system_of(path: &Path) -> nix::Result<FileSystem> {
     let name = CString::new(path.as_os_str().as_bytes()).map_err(|_| Errno::EINVAL)?;
     // SAFETY: the name ends with a zero, and the call writes to `told` only.
     let found = told_system(|told| unsafe { libc::statfs(name.as_ptr(), told) })?;
-    let may_be_daos = [FileSystem::FUSE, UNTOLD].contains(&found.magic);
+    let may_be_daos = [FileSystem::FUSE, UNKNOWN_TYPE].contains(&found.magic);
     let is_daos = may_be_daos && std::fs::canonicalize(path).is_ok_and(|path| is_daos(&path));
     Ok(FileSystem { is_daos, ..found })
 }
 
 /// Returns what a call like statfs(2) writes. DAOS's library libpil4dfs, which takes the calls of a program, writes sizes and
-/// no type: so the call finds zeros ([`UNTOLD`]), and not what happened to be in memory.
+/// no type: so the call finds zeros ([`UNKNOWN_TYPE`]), and not what happened to be in memory.
 fn told_system(call: impl FnOnce(*mut libc::statfs) -> libc::c_int) -> nix::Result<FileSystem> {
     // SAFETY: a structure of numbers.
     let mut told: libc::statfs = unsafe { std::mem::zeroed() };

@@ -11,12 +11,12 @@
 //! | [`pairs`] | the codec of `packed`: varints and back-references over pairs of integers |
 //! | [`view`] | a file view: a tile of extents repeated from a displacement on; slices of a sequence, and its shift from another one |
 //! | `memory` | the caller's memory, of which only pieces are accessed; the direction of a call; short copies |
-//! | [`Amount`] | numbers of the accesses of several ranks: bytes, extents, range |
+//! | [`AccessStats`] | numbers of the accesses of several ranks: bytes, extents, range |
 //! | [`Tiling`] | a hash that shows whether pieces tile a range |
 //! | [`sublists`] | a sequence as runs and slices of lists |
 //! | [`walk`] | the pieces of an access: contiguous in the file and in memory; by sublists and in steps |
 
-mod amount;
+mod access_stats;
 pub mod extents;
 mod groups;
 pub(crate) mod memory;
@@ -28,7 +28,7 @@ mod tiling;
 pub mod view;
 pub mod walk;
 
-pub use amount::Amount;
+pub use access_stats::AccessStats;
 pub use extents::Extents;
 pub use memory::{Access, Direction, Memory, OwnedAccess, Sink, Source};
 pub use packed::{Packed, PackedCursor, Packer};

@@ -50,7 +50,7 @@ pub struct Piece {
 impl Piece {
     /// Returns the piece without its first `len` bytes.
     #[inline]
-    pub fn behind(self, len: u64) -> Self {
+    pub fn skipping(self, len: u64) -> Self {
         Self { offset: self.offset + len, memory: self.memory + len, len: self.len - len }
     }
 }

@@ -31,7 +31,7 @@ pub mod io;
 mod shared;
 mod trace;
 
-pub use crate::access::{Amount, Direction};
+pub use crate::access::{AccessStats, Direction};
 pub use crate::device::may_be as may_have_device_memory;
 pub use crate::drivers::Mode;
 pub use crate::world::jobs::leave_to_program;
@@ -48,7 +48,7 @@ pub use file::opening::FirstAgreement;
 pub use file::predicted::PredictedPath;
 pub use file::setup::meet_hosts;
 pub use file::{File, Operation, ReadReport, Settings, binding};
-pub use io::behind::process::{may_be_behind, wait_for_writes, write_everything};
+pub use io::write_behind::process::{may_be_behind, wait_for_writes, write_everything};
 pub use trace::capture::{self, Capture};
 pub use trace::path::{AutoChoice, AutoKernel, Layered, Layering, Path, Reason};
 pub use trace::report::{CallReport, FanIn, Limit, LimitedBy, Seconds, Why};

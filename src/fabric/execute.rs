@@ -89,12 +89,12 @@ per_thread! {
 
 /// Forbids this thread the transport: futures that it polls stop when they need messages, until another thread polls
 /// them. For a helper thread of a rank whose MPI lets one thread at a time call it.
-pub fn send_nothing_here() {
+pub fn forbid_mpi_here() {
     SENDS.set(false);
 }
 
 /// Waits until a thread polls that may use the transport.
-pub async fn on_a_sending_thread() {
+pub async fn until_mpi_thread() {
     while !SENDS.get() {
         pause().await;
     }
@@ -254,7 +254,7 @@ impl Endpoint {
     /// As [`Endpoint::run`].
     pub async fn advance(&mut self, flight: &mut InFlight, memory: &mut dyn Memory) -> Result<Option<Traffic>> {
         if !flight.first_is_done() {
-            on_a_sending_thread().await;
+            until_mpi_thread().await;
         }
         if flight.start_ready(&mut *self.transport, memory)? {
             self.waiting.event();

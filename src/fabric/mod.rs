@@ -21,7 +21,7 @@ use crate::schedule::SendMode;
 use crate::topology::Rank;
 
 pub use buffers::Buffers;
-pub use execute::{Endpoint, InFlight, Memory, Traffic, on_a_sending_thread, send_nothing_here};
+pub use execute::{Endpoint, InFlight, Memory, Traffic, forbid_mpi_here, until_mpi_thread};
 pub use waiting::{FailureHandling, Pending, Quiet, Stop, Waiting};
 
 /// The body of a message.

@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, Waker};
 
 use super::Idle;
-use super::execute::on_a_sending_thread;
+use super::execute::until_mpi_thread;
 use super::shared::Watch;
 use crate::error::{Error, Result};
 use crate::topology::Rank;
@@ -158,7 +158,7 @@ impl Waiting {
         let outcome = outcome.await;
         if outcome.is_err() {
             // Stopping the fabric calls MPI.
-            on_a_sending_thread().await;
+            until_mpi_thread().await;
         }
         self.0.failure.settle(outcome)
     }

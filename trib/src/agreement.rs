@@ -13,10 +13,10 @@ use crate::Failure;
 /// # Errors
 /// The failure, or errors of the fabric.
 pub fn agreed<T>(endpoint: &mut Endpoint, own: Result<T, Failure>) -> Result<T, Failure> {
-    let (waiting, speaks) = (endpoint.waiting().clone(), endpoint.rank() == 0);
+    let (waiting, prints) = (endpoint.waiting().clone(), endpoint.rank() == 0);
     let own = own.map_err(|failure| Error::argument("failure", failure, ""));
     waiting.wait(pin!(agree(endpoint, own))).map_err(|error| match error {
-        Error::Argument { value, .. } => Failure::new(value).said_by(speaks),
-        other => Failure::new(other).said_by(speaks),
+        Error::Argument { value, .. } => Failure::new(value).said_by(prints),
+        other => Failure::new(other).said_by(prints),
     })
 }

@@ -113,7 +113,7 @@ mod tests {
         let seconds = Seconds { io: 0.5, ..Seconds::default() };
         CallReport {
             path,
-            told: Some(why.to_string().into()),
+            text: Some(why.to_string().into()),
             plan_reused: rounds == 3,
             aggregators: rounds as usize,
             requests: 1,

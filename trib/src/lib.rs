@@ -61,7 +61,7 @@ pub struct Failure {
     /// True if the error is a missing command-line parameter.
     missing: bool,
     /// True if this process prints the error (under MPI only rank 0 does).
-    speaks: bool,
+    prints: bool,
 }
 
 impl<E: std::error::Error> From<E> for Failure {
@@ -79,7 +79,7 @@ impl std::fmt::Display for Failure {
 impl Failure {
     /// Creates a failure that this process prints.
     pub fn new(line: impl ToString) -> Self {
-        Self { line: line.to_string(), missing: false, speaks: true }
+        Self { line: line.to_string(), missing: false, prints: true }
     }
 
     /// Creates the failure of a required parameter that is missing.
@@ -92,9 +92,9 @@ impl Failure {
         self.missing
     }
 
-    /// Returns the same failure, which this process prints only if `speaks`.
-    pub fn said_by(self, speaks: bool) -> Self {
-        Self { speaks, ..self }
+    /// Returns the same failure, which this process prints only if `prints`.
+    pub fn said_by(self, prints: bool) -> Self {
+        Self { prints, ..self }
     }
 }
 
@@ -128,7 +128,7 @@ pub fn run(name: &str, command: impl FnOnce() -> Result<(), Failure>) -> ExitCod
     match command() {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            if failure.speaks {
+            if failure.prints {
                 eprintln!("{name}: {}", failure.line);
             }
             ExitCode::FAILURE

@@ -6,7 +6,7 @@ use indicatif::ProgressBar;
 use serde_json::json;
 use tributary::drivers::{Driver, DriverName, Layout, SystemFiles, create, driver};
 use tributary::engine::planning::{Exchanged, HISTOGRAM, Planner, count_bytes};
-use tributary::engine::{Amount, FanIn};
+use tributary::engine::{AccessStats, FanIn};
 use tributary::{Hints, Topology};
 use tributary_benchmarks::{Pattern, PatternError, RankAccess};
 
@@ -130,9 +130,9 @@ struct PatternCall<'a> {
 /// Plans one call, which has its own file domains.
 fn plan(call: PatternCall<'_>, topology: &Topology, hints: &Hints, all: &mut PlanTotals) -> Result<(), Failure> {
     let (_, driver, layout) = probe(hints)?;
-    let merge = |all: &mut Amount, other: Amount| all.merge(&other);
-    let own = |all: &mut Amount, _, access: &RankAccess| all.merge(&Amount::from_extents(&access.file, 0));
-    let amount = fold(call, "ranges", Amount::NONE, own, merge)?;
+    let merge = |all: &mut AccessStats, other: AccessStats| all.merge(&other);
+    let own = |all: &mut AccessStats, _, access: &RankAccess| all.merge(&AccessStats::from_extents(&access.file, 0));
+    let amount = fold(call, "ranges", AccessStats::NONE, own, merge)?;
     let add = |all: &mut Vec<u64>, other: Vec<u64>| all.iter_mut().zip(other).for_each(|(a, b)| *a += b);
     let count = |all: &mut Vec<u64>, _, access: &RankAccess| add(all, count_bytes(&access.file, &amount));
     let histogram = || fold(call, "where the bytes are", vec![0; HISTOGRAM], count, add);

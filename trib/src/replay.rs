@@ -155,23 +155,23 @@ fn on_mpi(options: &ReplayOptions) -> Result<(), Failure> {
     let world = mpi::initialise()?;
     let mut endpoint = Endpoint::new(Box::new(world.endpoint()?));
     let (rank, ranks) = (endpoint.rank(), endpoint.ranks());
-    let speaks = rank == 0;
+    let prints = rank == 0;
     let waiting = endpoint.waiting().clone();
     let prepared = match options.how.ranks {
         Some(wanted) if wanted != ranks => {
             Err(Failure::new(format!("ranks: mpiexec started {ranks}, but --ranks is another number")))
         }
-        _ => prepare(options, Some(ranks), speaks),
+        _ => prepare(options, Some(ranks), prints),
     };
     let Prepared { hints, subject, output } = agreed(&mut endpoint, prepared)?;
     let pattern = match subject {
         Subject::File(pattern) => pattern,
         Subject::Exchange(trace) => {
             let outcome = exchange::run(endpoint, &Replay::new(trace.clone()), &hints);
-            let outcome = outcome.map_err(|failure| failure.said_by(speaks))?;
+            let outcome = outcome.map_err(|failure| failure.said_by(prints))?;
             let replayed =
                 exchange::ReplayedExchange { trace: &trace, hints: &hints, fabric: Fabric::Mpi, outcome: &outcome };
-            return if speaks { say_exchange(options, &replayed) } else { Ok(()) };
+            return if prints { say_exchange(options, &replayed) } else { Ok(()) };
         }
     };
     let path = output.as_ref().map_or_else(Vec::new, |o| o.path().as_os_str().as_encoded_bytes().to_vec());

@@ -3,7 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use tributary::engine::binding::alone;
+use tributary::engine::binding::abort_job_on_error;
 use tributary::{Error, Result};
 
 /// Runs the body of a function. A panic becomes an internal error that the other ranks cannot know of: it ends the
@@ -15,7 +15,7 @@ pub fn caught<T>(body: impl FnOnce() -> Result<T>) -> Result<T> {
     // Unwind safety: after a panic in an operation, the file can only be closed.
     catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|panic| {
         let words = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref().copied());
-        alone(Err(Error::internal(0, format!("panic: {}", words.unwrap_or("no message")))))
+        abort_job_on_error(Err(Error::internal(0, format!("panic: {}", words.unwrap_or("no message")))))
     })
 }
 

@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use tributary::collectives::broadcast;
-use tributary::engine::binding::alone;
+use tributary::engine::binding::abort_job_on_error;
 use tributary::error::{FileOperation, IoCause, IoClass};
 use tributary::fabric::mpi::{MPI_Comm, MpiEndpoint, objection};
 use tributary::wire::{self, Wire};
@@ -27,7 +27,7 @@ pub unsafe fn endpoint_on(comm: MPI_Comm, argument: &str) -> Result<Endpoint> {
         return Err(Error::argument(argument, objection, allowed));
     }
     // SAFETY: a communicator, while MPI is initialised; otherwise the caller's promise.
-    Ok(Endpoint::new(Box::new(alone(unsafe { MpiEndpoint::from_raw(comm) })?)))
+    Ok(Endpoint::new(Box::new(abort_job_on_error(unsafe { MpiEndpoint::from_raw(comm) })?)))
 }
 
 /// Returns on all ranks the value that `decide` returns on rank `root`; the other ranks do not call `decide`. `what`

@@ -11,7 +11,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
 
 use tributary::Error;
-use tributary::engine::binding::alone;
+use tributary::engine::binding::abort_job_on_error;
 use tributary_abi::constants;
 
 use crate::file::{files, report};
@@ -38,7 +38,7 @@ pub enum Answer {
         /// Error that the handler gets; the same on all ranks.
         error: Error,
         /// True if this rank prints the error, if it is printed at all ([`crate::file::failures`]): MPI's error classes say little.
-        speaks: bool,
+        prints: bool,
     },
     /// `enter` calls the error handler of this file with a code, and goes on with `then` if the handler returns.
     RaiseFirst {
@@ -176,8 +176,8 @@ fn carry_out(function: &'static InterposedFunction, arguments: &[Word], mut answ
                 let returned = inside(|| shown(function, &arguments, run));
                 caught(function, || then(returned))
             }
-            Answer::Raise { file, error, speaks } => {
-                files::note_failure(file, function.full_name(), &error, speaks);
+            Answer::Raise { file, error, prints } => {
+                files::note_failure(file, function.full_name(), &error, prints);
                 return raise(file, class(&error));
             }
             Answer::RaiseFirst { file, code, then } => {
@@ -221,7 +221,7 @@ pub fn own<T>(function: &InterposedFunction, work: impl FnOnce() -> T) -> Result
 fn caught_as<T>(call: &'static str, work: impl FnOnce() -> T) -> Result<T, Word> {
     catch_unwind(AssertUnwindSafe(work)).map_err(|_| {
         let what = format!("{call} panicked; please report it");
-        let failed = alone::<()>(Err(Error::internal(0, what)));
+        let failed = abort_job_on_error::<()>(Err(Error::internal(0, what)));
         to_word(failed.map_or_else(|error| class(&error), |()| constants().err_other))
     })
 }

@@ -3,7 +3,7 @@
 use tributary::engine::layers::Touched;
 use tributary::engine::Layered;
 use tributary::engine::layers::{Candidate, Chooser, kernels};
-use tributary::engine::{Amount, Phases, Roles};
+use tributary::engine::{AccessStats, Phases, Roles};
 use tributary::error::Result;
 use tributary::exchange::cost::Costs;
 use tributary::hints::{Hints, KernelHint};
@@ -115,9 +115,9 @@ pub fn alternatives(chooser: &Chooser, counts: &MessageCounts) -> Vec<Candidate>
 }
 
 /// Returns the amounts of a call that all ranks know, for the cost model.
-fn all(counts: &MessageCounts) -> Amount {
+fn all(counts: &MessageCounts) -> AccessStats {
     let (start, end) = counts.file().range;
-    Amount { start, end, ..counts.amount }
+    AccessStats { start, end, ..counts.amount }
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use super::rank_counts::RankCounts;
 use super::shared_file::SharedFile;
 use tributary::access::Extents;
 use tributary::drivers::Domains;
-use tributary::engine::Amount;
+use tributary::engine::AccessStats;
 use tributary::error::{Error, Result};
 use tributary::topology::Rank;
 
@@ -43,7 +43,7 @@ pub struct MessageCounts {
     pub(super) lists: AmountMatrix,
     pub(super) rounds: Vec<Round>,
     /// Amount of all ranks.
-    pub(super) amount: Amount,
+    pub(super) amount: AccessStats,
     /// Number of all rounds of the write, counted or not.
     all_rounds: u64,
 }
@@ -170,7 +170,7 @@ impl MessageCounts {
         ranks: impl Iterator<Item = &'a RankCounts> + Clone,
     ) -> Self {
         let data = |round: usize| AmountMatrix::of_rows(ranks.clone().map(|one| one.rounds[round].as_slice()));
-        let mut amount = Amount::NONE;
+        let mut amount = AccessStats::NONE;
         ranks.clone().for_each(|one| amount.merge(&one.amount));
         let rounds = windows.into_iter().enumerate().map(|(round, windows)| Round { data: data(round), windows });
         Self {
@@ -355,8 +355,8 @@ mod tests {
                     Extent { offset: at - len, len }
                 })).unwrap()
             }).collect();
-            let mut amount = Amount::NONE;
-            accesses.iter().for_each(|access| amount.merge(&Amount::from_extents(access, 0)));
+            let mut amount = AccessStats::NONE;
+            accesses.iter().for_each(|access| amount.merge(&AccessStats::from_extents(access, 0)));
             let range = (amount.start, amount.end);
             prop_assume!(range.0 < range.1);
 

@@ -3,7 +3,7 @@
 use super::matrix::PeerAmount;
 use super::message_counts::{FileDivision, Held, MetadataForm};
 use tributary::access::Extents;
-use tributary::engine::Amount;
+use tributary::engine::AccessStats;
 use tributary::engine::layers::Touched;
 use tributary::engine::planning::lists;
 use tributary::error::{Error, Result};
@@ -16,7 +16,7 @@ pub(super) struct RankCounts {
     pub(super) lists: Vec<PeerAmount>,
     /// Number of bytes of data, by counted round and aggregator.
     pub(super) rounds: Vec<Vec<PeerAmount>>,
-    pub(super) amount: Amount,
+    pub(super) amount: AccessStats,
 }
 
 /// Number of bytes of an offset-length pair, as ROMIO sends it for every request.
@@ -31,7 +31,7 @@ impl RankCounts {
         (windows, weight): (&mut [Vec<Held>], u64),
     ) -> Result<Self> {
         let domains = &division.file.domains;
-        let amount = Amount::from_extents(access, Touched::new(domains).by(access));
+        let amount = AccessStats::from_extents(access, Touched::new(domains).by(access));
         let mut counts = Self { requests: 0, lists: Vec::new(), rounds: vec![Vec::new(); chosen.len()], amount };
         for list in lists(access, domains) {
             let (aggregator, extents) = (list.aggregator, list.extents);

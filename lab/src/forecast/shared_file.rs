@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::sim::Striping;
 use tributary::access::{Extent, Extents};
 use tributary::drivers::{Domains, Driver, Layout, driver};
-use tributary::engine::Amount;
+use tributary::engine::AccessStats;
 use tributary::engine::planning::{HISTOGRAM, Planner, count_bytes};
 use tributary::error::{Error, Result};
 use tributary::hints::{DriverName, Hints};
@@ -71,7 +71,7 @@ impl SharedFile {
     /// Another driver; hints that do not fit.
     pub fn of(topology: &Topology, hints: &Hints, range: (u64, u64)) -> Result<Self> {
         let (start, end) = range;
-        let amount = Amount { start, end, bytes: end.saturating_sub(start), ..Amount::NONE };
+        let amount = AccessStats { start, end, bytes: end.saturating_sub(start), ..AccessStats::NONE };
         let evenly = Extents::contiguous(start, end.saturating_sub(start))?;
         Self::divided(topology, hints, &amount, || count_bytes(&evenly, &amount))
     }
@@ -82,8 +82,8 @@ impl SharedFile {
     /// # Errors
     /// Another driver; hints that do not fit.
     pub fn of_accesses(topology: &Topology, hints: &Hints, accesses: &[Extents]) -> Result<Self> {
-        let mut amount = Amount::NONE;
-        accesses.iter().for_each(|access| amount.merge(&Amount::from_extents(access, 0)));
+        let mut amount = AccessStats::NONE;
+        accesses.iter().for_each(|access| amount.merge(&AccessStats::from_extents(access, 0)));
         (amount.start, amount.end) = (amount.start.min(amount.end), amount.end);
         let histogram = || {
             let mut all = vec![0; HISTOGRAM];
@@ -100,7 +100,7 @@ impl SharedFile {
     fn divided(
         topology: &Topology,
         hints: &Hints,
-        amount: &Amount,
+        amount: &AccessStats,
         histogram: impl FnOnce() -> Vec<u64>,
     ) -> Result<Self> {
         let (layout, driver) = Self::placed(hints)?;

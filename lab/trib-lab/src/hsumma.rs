@@ -55,14 +55,14 @@ fn shape(options: &HsummaOptions, ranks: usize) -> Result<Shape, Failure> {
 fn on_mpi(options: &HsummaOptions) -> Result<(), Failure> {
     let world = mpi::initialise()?;
     let mut endpoint = Endpoint::new(Box::new(world.endpoint()?));
-    let (ranks, speaks) = (endpoint.ranks(), endpoint.rank() == 0);
+    let (ranks, prints) = (endpoint.ranks(), endpoint.rank() == 0);
     if options.ranks.is_some_and(|wanted| wanted != ranks as u64) {
         let failure = Failure::new(format!("ranks: mpiexec started {ranks}, but --ranks is another number"));
-        return Err(failure.said_by(speaks));
+        return Err(failure.said_by(prints));
     }
-    let shape = shape(options, ranks).map_err(|failure| failure.said_by(speaks))?;
-    let products = both(&mut endpoint, &shape, options).map_err(|error| Failure::new(error).said_by(speaks))?;
-    if speaks { finish(options, "mpi", &products) } else { right(&products).map_err(|wrong| wrong.said_by(false)) }
+    let shape = shape(options, ranks).map_err(|failure| failure.said_by(prints))?;
+    let products = both(&mut endpoint, &shape, options).map_err(|error| Failure::new(error).said_by(prints))?;
+    if prints { finish(options, "mpi", &products) } else { right(&products).map_err(|wrong| wrong.said_by(false)) }
 }
 
 /// Multiplies by both algorithms. Collective.

@@ -6,13 +6,13 @@ use std::sync::Arc;
 
 use tributary_base::wire;
 
-use crate::access::{Amount, Direction, Extents, Tiling};
+use crate::access::{AccessStats, Direction, Extents, Tiling};
 use crate::engine::agree::calls::{CallFault, CallKind, CallKinds};
 use crate::engine::agree::ranges::RankRanges;
 use crate::engine::choose::MAX_CHECKED_PIECES;
 use crate::engine::choose::rules::{CallShape, Decision};
 use crate::engine::exchange::kept_plans::{AccessShift, Reuse};
-use crate::engine::io::behind::call::AgreedWrite;
+use crate::engine::io::write_behind::call::AgreedWrite;
 use crate::engine::io::{Storage, StorageFailure, guarded, without_size_signal};
 use crate::engine::trace::counts::Outcome;
 use crate::engine::trace::path::Path;
@@ -28,12 +28,12 @@ pub struct Facts {
     /// Lowest rank with an error; `None` if no rank has one.
     pub failed: Option<Rank>,
     /// Amount of the whole call, as the ranks passed it.
-    pub all: Amount,
+    pub all: AccessStats,
     /// Amount that is left after ranks have written or read their own bytes before the agreement. Bytes that a rank
     /// in shared memory has twice count once.
-    pub left: Amount,
+    pub left: AccessStats,
     /// How the access relates to the accesses of kept plans ([`AccessShift::words`]).
-    pub again: [u64; 3],
+    pub reuse: [u64; 3],
     /// End of the file in bytes; `u64::MAX` if no rank has looked.
     pub limit: u64,
     /// Sum of the hashes of all pieces ([`Tiling`]); `None` if a rank has not computed its hashes.
@@ -43,7 +43,7 @@ pub struct Facts {
     /// Maximum time over ranks for these bytes, in microseconds.
     pub micros: u64,
     /// True if all remaining data of the ranks comes along with the facts.
-    pub comes_along: bool,
+    pub is_inline: bool,
     /// True if only the ranks of this call, in this call, can be writing the file now.
     pub is_sole: bool,
     /// True if a rank has pieces that it would write before the agreement, if it may.
@@ -55,7 +55,7 @@ pub struct Facts {
 }
 
 wire::fields!(struct Facts {
-    calls, failed, all, left, again, limit, tiles, transferred, micros, comes_along, is_sole, wants_early,
+    calls, failed, all, left, reuse, limit, tiles, transferred, micros, is_inline, is_sole, wants_early,
     have_sieved,
 });
 
@@ -64,14 +64,14 @@ impl Facts {
     pub const NONE: Self = Self {
         calls: CallKinds::NONE,
         failed: None,
-        all: Amount::NONE,
-        left: Amount::NONE,
-        again: AccessShift::Nothing(u64::MAX).words(),
+        all: AccessStats::NONE,
+        left: AccessStats::NONE,
+        reuse: AccessShift::Nothing(u64::MAX).words(),
         limit: u64::MAX,
         tiles: Some(0),
         transferred: 0,
         micros: 0,
-        comes_along: true,
+        is_inline: true,
         is_sole: true,
         wants_early: false,
         have_sieved: false,
@@ -83,12 +83,12 @@ impl Facts {
     #[inline]
     pub fn from_access(
         (asked, file): (&Extents, &Extents),
-        (again, touched): (AccessShift, u64),
+        (reuse, touched): (AccessShift, u64),
         early: Option<&Outcome>,
         tiling: Option<Tiling>,
     ) -> Self {
-        let all = Amount::from_extents(asked, touched);
-        let own = Self { all, again: again.words(), tiles: None, is_sole: false, ..Self::NONE };
+        let all = AccessStats::from_extents(asked, touched);
+        let own = Self { all, reuse: reuse.words(), tiles: None, is_sole: false, ..Self::NONE };
         let tiling = tiling.filter(|_| early.is_some() || file.count() <= MAX_CHECKED_PIECES);
         let tiles = tiling.map(|tiling| {
             let mut sum = 0u64;
@@ -103,7 +103,7 @@ impl Facts {
             Some(Outcome { bytes, busy, .. }) => {
                 Self { tiles, transferred: *bytes, micros: busy.as_micros() as u64, ..own }
             }
-            None => Self { tiles, left: Amount::from_extents(file, touched), comes_along: file.count() == 0, ..own },
+            None => Self { tiles, left: AccessStats::from_extents(file, touched), is_inline: file.count() == 0, ..own },
         }
     }
 
@@ -129,13 +129,13 @@ impl Facts {
         other.failed.into_iter().for_each(|rank| self.fail(rank));
         self.all.merge(&other.all);
         self.left.merge(&other.left);
-        let ([plans, lowest, highest], [own, least, most]) = (other.again, self.again);
-        self.again = [own & plans, least.min(lowest), most.max(highest)];
+        let ([plans, lowest, highest], [own, least, most]) = (other.reuse, self.reuse);
+        self.reuse = [own & plans, least.min(lowest), most.max(highest)];
         self.limit = self.limit.min(other.limit);
         self.tiles = self.tiles.zip(other.tiles).map(|(own, other)| own.wrapping_add(other));
         self.transferred = self.transferred.saturating_add(other.transferred);
         self.micros = self.micros.max(other.micros);
-        self.comes_along &= other.comes_along;
+        self.is_inline &= other.is_inline;
         self.is_sole &= other.is_sole;
         self.wants_early |= other.wants_early;
         self.have_sieved |= other.have_sieved;
@@ -175,13 +175,13 @@ impl Agreed {
     /// Computes the result from the merged facts of all ranks. `apart` is true if no two hosts have bytes in the same
     /// range.
     pub fn from_facts(facts: &Facts, ranges: &RankRanges, tiling: Tiling, apart: bool, direction: Direction) -> Self {
-        let Facts { calls, failed, all, left, again, limit, transferred, micros, is_sole, .. } = *facts;
+        let Facts { calls, failed, all, left, reuse, limit, transferred, micros, is_sole, .. } = *facts;
         let Facts { wants_early, have_sieved, .. } = *facts;
-        let [plans, lowest, highest] = again;
+        let [plans, lowest, highest] = reuse;
         // If ranges overlap, their pieces may still be disjoint: the tiling shows it.
         let tiles = all.bytes == 0 || facts.tiles == Some(tiling.piece(all.start, all.end));
         let disjoint = if tiles { Some(true) } else { ranges.are_disjoint() };
-        let until = |amount: Amount| Amount { end: amount.end.min(limit), ..amount };
+        let until = |amount: AccessStats| AccessStats { end: amount.end.min(limit), ..amount };
         let mut agreed = Self {
             failed: match calls.are_mixed() {
                 true => Some(CallFault::Mixed(calls)),
@@ -194,7 +194,7 @@ impl Agreed {
                 hosts_are_apart: apart,
                 // Data that came along must not overwrite bytes that ranks have already written: then it goes through
                 // the exchange.
-                came_along: facts.comes_along && (transferred == 0 || disjoint == Some(true)),
+                is_inline: facts.is_inline && (transferred == 0 || disjoint == Some(true)),
                 no_memory: false,
                 transferred,
             },
@@ -274,9 +274,9 @@ mod tests {
             all.merge(&own);
             assert_eq!(all, own);
         }
-        assert_eq!((one.transferred, one.left, one.comes_along), (90, Amount::NONE, true));
+        assert_eq!((one.transferred, one.left, one.is_inline), (90, AccessStats::NONE, true));
         one.merge(&of(None));
-        assert_eq!((one.failed, one.all.bytes, one.left.bytes, one.comes_along), (Some(3), 180, 90, false));
+        assert_eq!((one.failed, one.all.bytes, one.left.bytes, one.is_inline), (Some(3), 180, 90, false));
         assert_eq!((one.all.most, one.all.requests, one.all.span()), (9, 18, 250));
     }
 

@@ -82,7 +82,7 @@ impl<'a> Contribution<'a> {
     /// needs only the length.
     pub fn bring(&mut self, rank: Rank, file: &Extents, data: Option<Access<'a, Source<'a>>>) {
         if let Some(len) = block_len(file) {
-            (self.facts.comes_along, self.small) = (true, len);
+            (self.facts.is_inline, self.small) = (true, len);
             self.data = data.map(|access| OwnData { rank, access });
         }
     }
@@ -112,7 +112,7 @@ impl<'a> Contribution<'a> {
     fn add(&mut self, facts: &Facts, ranges: RankRanges, footprint: Footprint, small: usize) {
         self.small += small;
         self.facts.merge(facts);
-        self.facts.comes_along &= self.small <= self.most_small;
+        self.facts.is_inline &= self.small <= self.most_small;
         self.ranges.merge(ranges);
         self.footprint.merge(footprint);
     }
@@ -126,9 +126,9 @@ impl<'a> Contribution<'a> {
     pub fn encode(&self, others: &[&[u8]], out: &mut Encoder<'_>) {
         out.put(&self.facts);
         out.put(&self.ranges);
-        let small = if self.facts.comes_along { self.small } else { 0 };
+        let small = if self.facts.is_inline { self.small } else { 0 };
         self.footprint.encode(out, small);
-        if self.facts.comes_along {
+        if self.facts.is_inline {
             self.data.iter().for_each(|own| own.encode(out));
             self.blocks_of(others).for_each(|blocks| out.bytes(blocks));
         }
@@ -161,8 +161,8 @@ impl Decoded {
         let mut facts: Facts = wire::take(&mut rest)?;
         let ranges = RankRanges::decode(&mut rest)?;
         let footprint = Footprint::decode(&mut rest);
-        facts.comes_along &= data_of_blocks(rest) == Some(facts.left.bytes);
-        let len = if facts.comes_along { rest.len() } else { 0 };
+        facts.is_inline &= data_of_blocks(rest) == Some(facts.left.bytes);
+        let len = if facts.is_inline { rest.len() } else { 0 };
         Some(Self { facts, ranges, footprint, blocks: (body.len() - rest.len(), len) })
     }
 }
@@ -177,7 +177,7 @@ impl Contribution<'_> {
 
     /// Returns the small data in `body`, the encoding of this contribution; nothing if the ranks keep their data.
     pub fn small_data<'b>(&self, body: &'b [u8]) -> &'b [u8] {
-        if self.facts.comes_along { &body[self.starts[0] as usize..] } else { &[] }
+        if self.facts.is_inline { &body[self.starts[0] as usize..] } else { &[] }
     }
 }
 
@@ -209,7 +209,7 @@ impl VoteTerms {
 }
 
 /// This rank's part in a first agreement.
-pub struct FirstPart<'a> {
+pub struct OpeningVote<'a> {
     /// What the parts of all ranks depend on.
     pub votes: &'a VoteTerms,
     /// What is fixed about the file.
@@ -246,7 +246,7 @@ pub struct OwnVote<'a> {
     pub form: CallForm,
 }
 
-impl FirstPart<'_> {
+impl OpeningVote<'_> {
     /// Makes the first agreement of a call; sets `agreed`, the same on all ranks of the team, and this rank's error, if
     /// it cannot do what it decides. Returns the extents of the file in which every byte has data, unless ranks overlap; none if they are unknown.
     /// Collective over the team.
@@ -307,7 +307,7 @@ impl FirstPart<'_> {
     }
 }
 
-impl Combine for FirstPart<'_> {
+impl Combine for OpeningVote<'_> {
     fn merge(&mut self, other: &[u8]) {
         if !self.contribution.merge_encoded(other) {
             let what = "the facts of another rank cannot be decoded".to_string();
@@ -391,7 +391,7 @@ pub fn contribution<'d>(
 #[inline]
 pub fn decided(votes: &VoteTerms, all: &Contribution<'_>, rules: Rules<'_>, may_write: bool) -> Agreed {
     let mut agreed = all.agreed(votes.tiling, rules.direction);
-    agreed.shape.came_along &= may_write;
+    agreed.shape.is_inline &= may_write;
     agreed.decision = rules.decide(&agreed.shape);
     agreed
 }
@@ -435,7 +435,7 @@ mod tests {
         let check = |one: &Contribution<'_>| {
             let decoded = Decoded::from(&encoded(one, &[])).unwrap();
             assert_eq!((decoded.facts, &decoded.ranges, &decoded.footprint), (one.facts, &one.ranges, &one.footprint));
-            assert_eq!(decoded.blocks.1, if one.facts.comes_along { one.small } else { 0 });
+            assert_eq!(decoded.blocks.1, if one.facts.is_inline { one.small } else { 0 });
         };
         let mut one = Contribution::new(of(&file), Footprint::from_extents(3, &file, 1));
         check(&one);
@@ -452,7 +452,7 @@ mod tests {
         assert_eq!((none.facts, none.small), (Facts { tiles: none.facts.tiles, ..one.facts }, one.small));
         assert!(encoded(&none, &[&body]).ends_with(&source));
         assert!(none.merge_encoded(&encoded(&Contribution::new(of(&file), Footprint::unknown(3)), &[])));
-        assert!(!none.facts.comes_along, "as one rank keeps its data");
+        assert!(!none.facts.is_inline, "as one rank keeps its data");
         let mut damaged = body;
         damaged[8] = 2;
         assert!(!none.merge_encoded(&damaged) && !none.merge_encoded(&[]), "a flag is 0 or 1");

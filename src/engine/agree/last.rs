@@ -9,7 +9,7 @@ use tributary_base::wire::frame::Encoder;
 use crate::access::Direction;
 use crate::collectives::team::{Combine, Team};
 use crate::engine::agree::facts::Agreed;
-use crate::engine::choose::learned::{FileTimes, Took};
+use crate::engine::choose::learned::{CallTimes, FileTimes};
 use crate::engine::choose::rules::Decision;
 use crate::engine::shared::arena::TURN;
 use crate::engine::shared::window_writer::WindowWriter;
@@ -46,14 +46,14 @@ pub struct CallOutcome {
     /// Times in the file, if aggregators wrote or read.
     pub file_times: FileTimes,
     /// True if the windows must be filled again, by one rank after the other.
-    pub again: bool,
+    pub must_redo: bool,
     /// Value of the signal that counts turns of ranks.
     pub turn: u32,
 }
 
 wire::fields!(struct CallOutcome {
     failed, transferred, metadata_bytes, metadata_messages, data_messages, in_memory, between_hosts, rounds, micros,
-    file_times, again, turn,
+    file_times, must_redo, turn,
 });
 
 /// Index of the time of I/O among the times of an outcome.
@@ -87,7 +87,7 @@ impl CallOutcome {
             rounds: counts.windows,
             micros: times.map(|time| time.as_micros() as u64),
             file_times: FileTimes::of(rank, outcome.busy.as_micros() as u64),
-            again: false,
+            must_redo: false,
             turn: 0,
         }
     }
@@ -119,9 +119,9 @@ impl CallOutcome {
     }
 
     /// Returns what an exchange took.
-    pub fn took(&self) -> Took {
+    pub fn took(&self) -> CallTimes {
         let [.., wait, total] = self.micros;
-        Took { exchange: total.saturating_sub(wait), file: self.file_times, total }
+        CallTimes { exchange: total.saturating_sub(wait), file: self.file_times, total }
     }
 
     /// Returns the report of a call with this outcome of all ranks. `own` is this rank's numbers, if bytes moved after the
@@ -142,7 +142,7 @@ impl CallOutcome {
             path,
             reason,
             auto: own.and_then(|own| own.auto),
-            told: None,
+            text: None,
             plan_reused: own.is_some_and(|own| own.reused),
             aggregators,
             requests: agreed.shape.all.requests,
@@ -179,19 +179,19 @@ pub async fn agree_on_outcome(
     writer: Option<&WindowWriter<'_>>,
 ) -> Result<CallOutcome> {
     let rank = endpoint.rank();
-    let answer = team.combine(endpoint, &mut EndPart { rank, own, writer }).await?;
+    let answer = team.combine(endpoint, &mut ClosingVote { rank, own, writer }).await?;
     let damaged = || Error::internal(rank, "an outcome cannot be decoded");
     wire::take(&mut &answer[..]).ok_or_else(damaged)
 }
 
 /// This rank's part in the agreement at the end of a call.
-struct EndPart<'a> {
+struct ClosingVote<'a> {
     rank: Rank,
     own: CallOutcome,
     writer: Option<&'a WindowWriter<'a>>,
 }
 
-impl Combine for EndPart<'_> {
+impl Combine for ClosingVote<'_> {
     fn merge(&mut self, other: &[u8]) {
         let damaged = || CallOutcome { failed: Some(self.rank), ..CallOutcome::default() };
         let other = wire::take(&mut &*other).unwrap_or_else(damaged);
@@ -221,9 +221,9 @@ fn close_windows(writer: &WindowWriter<'_>, all: &mut CallOutcome) {
     // One rank at a time writes. Others may fill windows meanwhile, which is not measured.
     all.micros[IO] = arena.call().busy.load(Ordering::Acquire);
     all.micros[WAIT] = all.micros[IO];
-    all.again = arena.call().is_repeated.load(Ordering::SeqCst) != 0;
+    all.must_redo = arena.call().is_repeated.load(Ordering::SeqCst) != 0;
     all.turn = arena.signal(TURN).get();
-    if all.again {
+    if all.must_redo {
         // The memory is reserved already, so this cannot fail.
         let _ = arena.prepare(&writer.windows);
     }

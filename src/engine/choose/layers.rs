@@ -5,7 +5,7 @@
 //! all ranks. It includes the number of local aggregators. It compares the closed forms of [`crate::exchange::cost`].
 //! Flat kernels differ little in these formulas and in the simulator, so the flat kernel is always the default one.
 
-use crate::access::{Amount, Extent, Extents};
+use crate::access::{AccessStats, Extent, Extents};
 use crate::drivers::Domains;
 use crate::engine::choose::{LOOKED_AT, PACKED_EXTENT, WORTH_LAYERING};
 use crate::engine::trace::path::{Layered, Layering};
@@ -69,7 +69,7 @@ impl Chooser {
     /// layered one, most ranks send before the aggregators receive. O(aggregators x log of a node's ranks).
     pub fn ranked(
         &self,
-        amount: &Amount,
+        amount: &AccessStats,
         domains: &Domains,
         (open, given): (Layered, Layered),
         connected: bool,
@@ -96,7 +96,13 @@ impl Chooser {
     }
 
     /// Returns the choice for a call. O(aggregators x log of a node's ranks).
-    pub fn choose(&self, amount: &Amount, domains: &Domains, phases: (Layered, Layered), connected: bool) -> Layering {
+    pub fn choose(
+        &self,
+        amount: &AccessStats,
+        domains: &Domains,
+        phases: (Layered, Layered),
+        connected: bool,
+    ) -> Layering {
         self.ranked(amount, domains, phases, connected)[0].way
     }
 
@@ -109,7 +115,7 @@ impl Chooser {
 
     /// Predicts the time of the lists and the rounds of a call in seconds, without costs that all choices have in
     /// common. O(aggregators).
-    fn predicted(&self, amount: &Amount, domains: &Domains, way: Layering) -> f64 {
+    fn predicted(&self, amount: &AccessStats, domains: &Domains, way: Layering) -> f64 {
         let Self { costs, ranks, .. } = self;
         let estimate = Estimate::new(amount, domains, ranks);
         let local = way.local.max(1) as f64;
@@ -151,7 +157,7 @@ impl Estimate {
     ///
     /// A rank sends one message for each window in which it has bytes. Windows were counted as if each were full;
     /// shorter windows have bytes of as many ranks.
-    fn new(amount: &Amount, domains: &Domains, ranks: &Ranks) -> Self {
+    fn new(amount: &AccessStats, domains: &Domains, ranks: &Ranks) -> Self {
         let (part, window) = (domains.part() as f64, domains.window_bytes() as f64);
         let (bytes, extents) = (amount.bytes as f64, amount.requests as f64);
         let range = amount.span() as f64;
@@ -274,11 +280,11 @@ mod tests {
     }
 
     /// Returns a call in which every rank has bytes in every window of a file.
-    fn call(all: Ranks, bytes: u64) -> (Amount, Domains) {
+    fn call(all: Ranks, bytes: u64) -> (AccessStats, Domains) {
         let domains = Domains::equal_blocks(0, bytes, MIB, all.aggregators as usize, 16 * MIB);
         let windows = bytes.div_ceil(16 * MIB).max(all.aggregators as u64);
         let (requests, touched) = (100 * all.ranks as u64, all.ranks as u64 * windows);
-        (Amount { start: 0, end: bytes, bytes, requests, most: 100, touched }, domains)
+        (AccessStats { start: 0, end: bytes, bytes, requests, most: 100, touched }, domains)
     }
 
     fn choice(all: Ranks, bytes: u64) -> Layered {
@@ -324,7 +330,7 @@ mod tests {
         let chooser = Chooser::new(Costs::CLUSTER.crowded(16, 2.0), all);
         let (amount, domains) = call(all, 3 * MIB);
         let layers = |requests, connected| {
-            let agreed = Amount { requests, ..amount };
+            let agreed = AccessStats { requests, ..amount };
             chooser.choose(&agreed, &domains, (LAYERED, Layered::default()), connected).layered.any()
         };
         assert!(layers(1 << 12, false) && !layers(1 << 20, false), "merging long lists takes longer");

@@ -8,7 +8,7 @@ use std::sync::{Mutex, PoisonError};
 use serde::Serialize;
 use tributary_base::wire;
 
-use crate::access::Amount;
+use crate::access::AccessStats;
 use crate::engine::choose::windows::ExchangeWindows;
 use crate::engine::choose::{
     CLEARLY_SLOW, FIRST_PART, LEARNED_FROM, SLOW_TIMES, WORTH_CHANGING, WORTH_DIVIDING, WORTH_LEARNING,
@@ -73,7 +73,7 @@ impl FileTimes {
 
 /// Times of an exchange in microseconds, agreed by all ranks.
 #[derive(Debug, Clone, Copy)]
-pub struct Took {
+pub struct CallTimes {
     /// Time of the call without the wait for the file.
     pub exchange: u64,
     /// Times in the file.
@@ -157,7 +157,7 @@ impl Learned {
     /// something changed.
     pub fn learn(
         &mut self,
-        took: &Took,
+        took: &CallTimes,
         bytes: u64,
         aggregators: &[Rank],
         windows: Option<(impl Fn(Option<Paces>) -> ExchangeWindows, u64)>,
@@ -269,7 +269,7 @@ pub fn best_windows((exchange, file): (u64, u64), cost: u64) -> u64 {
 /// Divides the first write of a file, whose first part shows the times of the aggregators for the rest: divides the write of `amount` by `aggregators` aggregators in two: returns the parts of the file before and behind an
 /// offset, a multiple of `unit`; `None` if the write is too short for that, or if one aggregator writes all. The parts of
 /// each rank are not known: numbers but the range are in proportion. The same on all ranks.
-pub fn in_two(amount: &Amount, aggregators: usize, unit: u64) -> Option<[Amount; 2]> {
+pub fn probe_then_divide(amount: &AccessStats, aggregators: usize, unit: u64) -> Option<[AccessStats; 2]> {
     let aggregators = aggregators as u64;
     if aggregators < 2 || amount.bytes / aggregators < WORTH_DIVIDING {
         return None;
@@ -294,7 +294,7 @@ mod tests {
 
     fn by(learned: &mut Learned, all: &[u64]) -> bool {
         let none = None::<(fn(Option<Paces>) -> ExchangeWindows, u64)>;
-        learned.learn(&Took { exchange: 0, file: times(all), total: 1_000_000 }, 4 << 20, &RANKS, none)
+        learned.learn(&CallTimes { exchange: 0, file: times(all), total: 1_000_000 }, 4 << 20, &RANKS, none)
     }
 
     #[test]
@@ -332,17 +332,17 @@ mod tests {
     #[test]
     fn a_long_write_has_a_short_first_part() {
         let amount =
-            |start, span, bytes| Amount { start, end: start + span, bytes, requests: 600, most: 40, touched: 60 };
+            |start, span, bytes| AccessStats { start, end: start + span, bytes, requests: 600, most: 40, touched: 60 };
         let dense = amount(5, 1 << 30, 1 << 30);
-        let [first, rest] = in_two(&dense, 4, 4 << 10).unwrap();
+        let [first, rest] = probe_then_divide(&dense, 4, 4 << 10).unwrap();
         assert_eq!((first.start, first.end, rest.end), (5, (32 << 20) + (4 << 10), dense.end));
         assert_eq!((first.bytes, rest.bytes), (first.span(), rest.span()), "without holes");
         assert!(first.requests < 20 && rest.requests > 580 && first.most >= 1);
         let holes = amount(0, 1 << 40, 256 << 20);
-        let [first, rest] = in_two(&holes, 4, 1).unwrap();
+        let [first, rest] = probe_then_divide(&holes, 4, 1).unwrap();
         assert!(first.has_holes() && rest.has_holes() && first.bytes >= 4 * LEARNED_FROM, "{first:?}");
-        assert_eq!(in_two(&dense, 1, 1), None, "nothing to divide");
-        assert_eq!(in_two(&amount(0, 256 << 20, (256 << 20) - 4), 4, 1), None, "too short");
-        assert_eq!(in_two(&amount(0, 256 << 20, 256 << 20), 4, 1 << 30), None, "a unit has all");
+        assert_eq!(probe_then_divide(&dense, 1, 1), None, "nothing to divide");
+        assert_eq!(probe_then_divide(&amount(0, 256 << 20, (256 << 20) - 4), 4, 1), None, "too short");
+        assert_eq!(probe_then_divide(&amount(0, 256 << 20, 256 << 20), 4, 1 << 30), None, "a unit has all");
     }
 }

@@ -11,7 +11,7 @@
 
 use tributary_base::wire;
 
-use crate::access::{Amount, Direction, Extents};
+use crate::access::{AccessStats, Direction, Extents};
 use crate::engine::choose::windows::{CallWindows, WindowPlanner};
 use crate::engine::choose::{
     DENSE_PART, FAR_APART, FEW_BESIDE_WINDOWS, FEW_PIECES, LARGE_OF_FEW, LARGE_PIECE, LARGE_TO_READ, MOSTLY_EMPTY,
@@ -37,22 +37,22 @@ pub struct Rules<'a> {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct CallShape {
     /// Extents and bytes of the whole call, of all ranks.
-    pub all: Amount,
+    pub all: AccessStats,
     /// Extents and bytes that still have to be written or read, of all ranks.
-    pub left: Amount,
+    pub left: AccessStats,
     /// True if no two ranks have the same byte; `None` if this is unknown.
     pub disjoint: Option<bool>,
     /// True if it is certain that no two hosts have bytes in the same range.
     pub hosts_are_apart: bool,
     /// True if the data of all ranks came along with their facts.
-    pub came_along: bool,
+    pub is_inline: bool,
     /// True if there is no shared memory for windows.
     pub no_memory: bool,
     /// Number of bytes that all ranks have written or read so far.
     pub transferred: u64,
 }
 
-wire::fields!(struct CallShape { all, left, disjoint, hosts_are_apart, came_along, no_memory, transferred });
+wire::fields!(struct CallShape { all, left, disjoint, hosts_are_apart, is_inline, no_memory, transferred });
 
 /// What one rank decides for all ranks of a call. It is part of the answer of the first agreement, so no other rank decides
 /// it too.
@@ -84,7 +84,7 @@ impl Rules<'_> {
     }
 
     /// Decides how the bytes of a call go, from what all ranks agreed on. One rank calls it and answers for all ranks. If the
-    /// ranks then find out more ([`Rules::must_look`]), each rank decides again, with the same result.
+    /// ranks then find out more ([`Rules::needs_overlap_check`]), each rank decides again, with the same result.
     pub fn decide(&self, shape: &CallShape) -> Decision {
         let (path, reason) = self.choose(shape);
         let windows = if path == Path::Windows { self.windows.over(&shape.left) } else { CallWindows::default() };
@@ -98,7 +98,7 @@ impl Rules<'_> {
             Direction::Write if left.bytes == 0 && all.bytes > 0 => (Path::Independent, Reason::WroteItself),
             Direction::Read if left.bytes == 0 && all.bytes > 0 => (Path::Independent, Reason::ReadItself),
             _ if left.bytes == 0 => (Path::Nothing, Reason::NoData),
-            _ if left.end <= left.start => (Path::Nothing, Reason::BehindEnd),
+            _ if left.end <= left.start => (Path::Nothing, Reason::PastEnd),
             _ if self.in_memory => self.through_memory(shape),
             _ => self.by_messages(shape),
         }
@@ -106,7 +106,7 @@ impl Rules<'_> {
 
     /// Returns true if the ranks still have to find out whether their ranges overlap, because they have written directly, or
     /// would on `path`.
-    pub fn must_look(&self, shape: &CallShape, path: Path) -> bool {
+    pub fn needs_overlap_check(&self, shape: &CallShape, path: Path) -> bool {
         let would = || self.switch() == Switch::Automatic && path == Path::Direct;
         self.direction == Direction::Write && shape.disjoint.is_none() && (shape.transferred > 0 || would())
     }
@@ -126,7 +126,7 @@ impl Rules<'_> {
         let is_small = shape.left.bytes <= self.hints.tiny_call;
         let is_few = self.direction == Direction::Read && shape.all.most <= FEW_PIECES && self.windows.lock_unit == 1;
         match self.among_ranks(&shape.left, shape.disjoint == Some(false)) {
-            _ if shape.came_along && is_small => (Path::Root, Reason::CameAlong),
+            _ if shape.is_inline && is_small => (Path::Root, Reason::Inline),
             (Path::Exchange, _) if is_few && self.reads_apart(shape) => (Path::Direct, Reason::FewApart),
             (Path::Exchange, _) if shape.hosts_are_apart && !is_small => (Path::Hosts, Reason::HostsApart),
             chosen => chosen,
@@ -135,7 +135,7 @@ impl Rules<'_> {
 
     /// Returns the path of ranks that exchange messages like [`Rules::by_messages`], but ignores hosts, few pieces, and
     /// data that came along.
-    fn among_ranks(&self, left: &Amount, overlap: bool) -> (Path, Reason) {
+    fn among_ranks(&self, left: &AccessStats, overlap: bool) -> (Path, Reason) {
         let Self { hints, direction, .. } = *self;
         let (bytes, mean, large) = (left.bytes, left.mean(), self.large());
         match self.switch() {
@@ -159,7 +159,7 @@ impl Rules<'_> {
             _ if shape.no_memory => (Path::Direct, Reason::NoMemory),
             Switch::Disable if may_overlap && self.is_in_order() => (Path::Windows, Reason::MayOverlap),
             Switch::Disable => (Path::Direct, Reason::Disabled),
-            _ if shape.came_along => (Path::Slots, Reason::FitsSlots),
+            _ if shape.is_inline => (Path::Slots, Reason::FitsSlots),
             Switch::Enable => (Path::Windows, Reason::Enabled),
             Switch::Automatic if may_overlap => (Path::Windows, Reason::MayOverlap),
             Switch::Automatic if left.mean() >= self.large() => (Path::Direct, Reason::LargePieces),
@@ -238,7 +238,7 @@ impl Rules<'_> {
     /// Returns true if a rank writes `file` before the ranks agree. `alone` is true if every rank that shares memory
     /// has a core of its own. If the hint `romio_no_indep_rw` says that the file is written only collectively, a rank
     /// that exchanges messages opens the file only if it has enough bytes to be worth the open.
-    pub fn writes_early(&self, file: &Extents, alone: bool) -> bool {
+    pub fn can_write_before_agreement(&self, file: &Extents, alone: bool) -> bool {
         if self.in_memory {
             return self.writes_itself(file, alone);
         }
@@ -255,7 +255,7 @@ impl Rules<'_> {
 
     /// Returns true if a rank reads `file` before the ranks agree. `apart` is true if ranks wanted different bytes in
     /// the read before. (If all ranks that exchange messages want the same bytes, one rank reads them for all.)
-    pub fn reads_early(&self, file: &Extents, apart: bool) -> bool {
+    pub fn can_read_before_agreement(&self, file: &Extents, apart: bool) -> bool {
         if self.in_memory { self.reads_itself(file) } else { apart && self.is_direct(file) }
     }
 

@@ -3,7 +3,7 @@
 
 use tributary_base::wire;
 
-use crate::access::{Amount, Extent};
+use crate::access::{AccessStats, Extent};
 use crate::engine::choose::learned::{Paces, best_windows};
 use crate::engine::choose::{
     CACHED_RING, LEAST_EXCHANGED, LEAST_LEARNED, MESSAGE_IN_WINDOW, WINDOW, WINDOWS_AHEAD, WINDOWS_IN_CALL,
@@ -93,7 +93,7 @@ pub struct WindowPlanner {
 
 impl WindowPlanner {
     /// Returns the windows of a call whose ranks still have the bytes of `left` to write or read.
-    pub fn over(&self, left: &Amount) -> CallWindows {
+    pub fn over(&self, left: &AccessStats) -> CallWindows {
         let is_long = left.bytes >= self.unit().saturating_mul(WINDOWS_AHEAD);
         let unit = if is_long { self.unit() } else { self.lock_unit };
         CallWindows::over(left.start.min(left.end), left.end, self.memory, unit)
@@ -135,12 +135,12 @@ impl ExchangeWindows {
     /// worth: a rank sends one for each window in which it has bytes. If `learned` has the paces of an earlier call, and
     /// what a window costs in nanoseconds, the number of windows follows from them.
     pub fn of(
-        amount: &Amount,
+        amount: &AccessStats,
         (senders, aggregators): (usize, usize),
         (largest, unit): (u64, u64),
         learned: Option<(Paces, u64)>,
     ) -> Self {
-        let Amount { bytes, .. } = *amount;
+        let AccessStats { bytes, .. } = *amount;
         let (range, bytes, aggregators) = (amount.span().max(1), bytes.max(1), aggregators as u64);
         // As if each sender had bytes in each window: the windows of the data, with the holes between them.
         let with_holes = |least: u64| {
@@ -180,7 +180,7 @@ mod tests {
     #[test]
     fn windows_follow_from_the_data() {
         let of = |span, bytes, senders, unit| {
-            let amount = Amount { start: 0, end: span, bytes, ..Amount::NONE };
+            let amount = AccessStats { start: 0, end: span, bytes, ..AccessStats::NONE };
             let ExchangeWindows { window, open } = ExchangeWindows::of(&amount, (senders, 4), (16 * MIB, unit), None);
             (window, open)
         };
@@ -194,7 +194,7 @@ mod tests {
     }
     #[test]
     fn windows_follow_from_what_was_measured() {
-        let amount = Amount { start: 0, end: 32 * MIB, bytes: 32 * MIB, ..Amount::NONE };
+        let amount = AccessStats { start: 0, end: 32 * MIB, bytes: 32 * MIB, ..AccessStats::NONE };
         // 8 MiB of an aggregator take 82 ms in messages.
         let of = |file| {
             let paces = Paces { exchange: 10_000, file };

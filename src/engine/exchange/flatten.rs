@@ -102,7 +102,7 @@ impl<T: TakePieces> Divider<'_, T> {
     /// Adds a piece, cut at the borders of file domains. Pieces must come [`in_order`]. Bytes that an earlier piece has
     /// are dropped (MPI leaves open which of a rank's own overlapping bytes stay).
     fn add(&mut self, mut piece: Piece) {
-        piece = piece.behind(overlap(&piece, self.covered));
+        piece = piece.skipping(overlap(&piece, self.covered));
         piece.len = piece.len.min(self.limit.saturating_sub(piece.offset));
         self.covered = self.covered.max(piece.offset + piece.len);
         while piece.len > 0 {
@@ -111,7 +111,7 @@ impl<T: TakePieces> Divider<'_, T> {
             }
             let len = piece.len.min(self.until - piece.offset);
             self.streams[self.owner].get_or_insert_default().take(Piece { len, ..piece });
-            piece = piece.behind(len);
+            piece = piece.skipping(len);
         }
     }
 }
@@ -197,7 +197,7 @@ pub fn duplicate_reads(file: &Extents, layout: &BufferLayout, limit: u64) -> Vec
         piece.len = piece.len.min(limit.saturating_sub(piece.offset));
         let overlap = overlap(&piece, covered);
         find_duplicates(&kept, Piece { len: overlap, ..piece }, &mut duplicate_reads);
-        piece = piece.behind(overlap);
+        piece = piece.skipping(overlap);
         if piece.len > 0 {
             kept.push(piece);
             covered = piece.offset + piece.len;
@@ -215,7 +215,7 @@ fn find_duplicates(kept: &[Piece], mut wanted: Piece, duplicate_reads: &mut Vec<
         let skip = wanted.offset - piece.offset;
         let len = wanted.len.min(piece.len - skip);
         duplicate_reads.push(DuplicateRead { from: piece.memory + skip, to: wanted.memory, len });
-        wanted = wanted.behind(len);
+        wanted = wanted.skipping(len);
         index += 1;
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use tributary_base::wire;
 
-use crate::access::{Amount, BufferLayout, Extents};
+use crate::access::{AccessStats, BufferLayout, Extents};
 use crate::engine::choose::learned::Learned;
 use crate::engine::choose::{KEPT_REQUESTS, MOST_PLANS};
 use crate::engine::exchange::plan::Plan;
@@ -61,9 +61,9 @@ pub struct Plans(Vec<Cached>);
 impl Plans {
     /// Returns how an access relates to the accesses of the plans, and the plan that may fit. O(encoded size of the
     /// access) for each plan with a similar access.
-    pub fn again(&self, file: &Extents, layout: &BufferLayout) -> (AccessShift, Option<&Cached>) {
+    pub fn find_shift(&self, file: &Extents, layout: &BufferLayout) -> (AccessShift, Option<&Cached>) {
         let shifts =
-            self.0.iter().enumerate().filter_map(|(plan, cached)| Some((plan, cached, cached.again(file, layout)?)));
+            self.0.iter().enumerate().filter_map(|(plan, cached)| Some((plan, cached, cached.shift_of(file, layout)?)));
         let (mut plans, mut first) = (0, None);
         for (plan, cached, by) in shifts {
             let (_, same) = *first.get_or_insert((cached, by));
@@ -81,7 +81,7 @@ impl Plans {
     pub fn find(
         &mut self,
         reuse: Option<Reuse>,
-        left: &Amount,
+        left: &AccessStats,
         planner: &ExchangePlanner,
         learned: &Learned,
     ) -> Option<i64> {
@@ -124,26 +124,26 @@ pub struct Cached {
     end: u64,
     /// Number of extents of all ranks.
     requests: u64,
-    /// This rank's part of [`Amount::touched`], after its first use.
+    /// This rank's part of [`AccessStats::touched`], after its first use.
     touched: OnceCell<u64>,
     plan: Arc<Plan>,
 }
 
 impl Cached {
     /// Makes an entry for a plan of this rank's access. `left` is the amount of all ranks.
-    pub fn new(file: &Extents, layout: &BufferLayout, left: &Amount, plan: Arc<Plan>) -> Self {
+    pub fn new(file: &Extents, layout: &BufferLayout, left: &AccessStats, plan: Arc<Plan>) -> Self {
         let (end, requests) = (left.end, left.requests);
         Self { file: file.clone(), layout: layout.clone(), end, requests, touched: OnceCell::new(), plan }
     }
 
     /// Returns the number of bytes by which an access is shifted from the access of this plan; `None` if it differs
     /// otherwise. O(encoded size of the access).
-    fn again(&self, file: &Extents, layout: &BufferLayout) -> Option<i64> {
+    fn shift_of(&self, file: &Extents, layout: &BufferLayout) -> Option<i64> {
         file.shift_from(&self.file).filter(|_| self.layout == *layout)
     }
 
     /// Returns true if a shift, the same on all ranks, fits the layout of the file.
-    fn fits(&self, by: i64, left: &Amount, planner: &ExchangePlanner) -> bool {
+    fn fits(&self, by: i64, left: &AccessStats, planner: &ExchangePlanner) -> bool {
         let is_whole = planner.fits(by, left.bytes);
         is_whole && left.end == self.end.wrapping_add(by as u64)
     }

@@ -34,7 +34,7 @@ mod writing;
 
 use std::sync::Arc;
 
-use crate::access::{Access, Amount, BufferLayout, Direction, Extent, Extents, Memory, Sink, Source};
+use crate::access::{Access, AccessStats, BufferLayout, Direction, Extent, Extents, Memory, Sink, Source};
 use crate::drivers::Storage;
 use crate::engine::choose::learned::Learned;
 use crate::engine::exchange::flatten::{DuplicateRead, duplicate_reads};
@@ -74,7 +74,7 @@ pub struct Exchange<'a> {
     /// (`FileCalls::returns_at_end`).
     pub returns_at_end: bool,
     /// What all ranks still have to write or read. The range may be a part of the call's; only its bytes are moved.
-    pub left: &'a Amount,
+    pub left: &'a AccessStats,
     /// The kept plan that fits the access of every rank.
     pub reuse: Option<Reuse>,
     /// True if only the ranks of this call, in this call, can be writing the file now.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::access::{Amount, BufferLayout, Extent, Extents};
+use crate::access::{AccessStats, BufferLayout, Extent, Extents};
 use crate::collectives::{agree, allreduce};
 use crate::drivers::Domains;
 use crate::engine::choose::ROUNDS_AHEAD;
@@ -57,7 +57,7 @@ impl Plan {
     pub async fn make(
         endpoint: &mut Endpoint,
         (planner, file_terms): (&ExchangePlanner, &FileTerms),
-        (amount, learned): (&Amount, &Learned),
+        (amount, learned): (&AccessStats, &Learned),
         (file, layout): (&Extents, &BufferLayout),
         windows: usize,
         clock: &mut Clock,
@@ -144,7 +144,7 @@ fn memory_of_rounds(incoming: u64, window: u64, new_windows: usize) -> u64 {
 
 /// Returns the number of bytes of `file` in each of [`HISTOGRAM`] equal parts of the agreed range. O(extents + parts
 /// with data).
-pub fn count_bytes(file: &Extents, amount: &Amount) -> Vec<u64> {
+pub fn count_bytes(file: &Extents, amount: &AccessStats) -> Vec<u64> {
     let width = (amount.end - amount.start).div_ceil(HISTOGRAM as u64).max(1);
     let mut parts = vec![0; HISTOGRAM];
     // An extent is usually in the part of the extent before it, and needs no division.

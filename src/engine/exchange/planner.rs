@@ -1,9 +1,9 @@
 //! The planner of exchanges: how many aggregators a call has, which windows they get, and what earlier calls teach.
 
-use crate::access::{Amount, Direction};
+use crate::access::{AccessStats, Direction};
 use crate::drivers::{Domains, Driver, DriverHints, Layout, Written};
 use crate::engine::choose::layers::Touched;
-use crate::engine::choose::learned::{Learned, Paces, Took, in_two};
+use crate::engine::choose::learned::{CallTimes, Learned, Paces, probe_then_divide};
 use crate::engine::choose::windows::{ExchangeWindows, WindowPlanner};
 use crate::engine::choose::{MESSAGE_NANOS, WINDOWS_AHEAD};
 use crate::engine::exchange::roles::Roles;
@@ -102,8 +102,8 @@ impl ExchangePlanner {
     /// Divides the file between the aggregators of a call, and chooses the layers of messages. `histogram` is the sum of
     /// [`count_bytes`](crate::engine::exchange::plan::count_bytes) over all ranks if [`ExchangePlanner::needs_histogram`], or else empty.
     /// `learned` is what earlier calls have shown. The same on all ranks. Local.
-    pub fn divide(&self, amount: &Amount, histogram: &[u64], learned: &Learned) -> Division<'_> {
-        let Amount { start, end, bytes, .. } = *amount;
+    pub fn divide(&self, amount: &AccessStats, histogram: &[u64], learned: &Learned) -> Division<'_> {
+        let AccessStats { start, end, bytes, .. } = *amount;
         let roles = self.roles(bytes);
         let written = Written { start: start.min(end), end, bytes, histogram };
         let divide = |senders| {
@@ -122,7 +122,7 @@ impl ExchangePlanner {
     }
 
     /// Returns true if the driver divides the bytes of the call by density.
-    pub fn needs_histogram(&self, amount: &Amount) -> bool {
+    pub fn needs_histogram(&self, amount: &AccessStats) -> bool {
         self.driver.wants_histogram() && self.roles(amount.bytes).aggregators.len() > 1
     }
 
@@ -136,7 +136,7 @@ impl ExchangePlanner {
     /// `paces`. A hint decides alone.
     fn windows(
         &self,
-        amount: &Amount,
+        amount: &AccessStats,
         (senders, aggregators): (usize, usize),
         paces: Option<Paces>,
     ) -> ExchangeWindows {
@@ -164,7 +164,7 @@ impl ExchangePlanner {
 
     /// Learns from an exchange of `amount` with these layers of messages, which took `took`, unless the hints forbid it.
     /// Returns true if something changed: the same on all ranks. The next file on the same file system begins with it. Local.
-    pub fn learn(&self, learned: &mut Learned, amount: &Amount, layers: Layering, took: &Took) -> bool {
+    pub fn learn(&self, learned: &mut Learned, amount: &AccessStats, layers: Layering, took: &CallTimes) -> bool {
         let (aggregators, senders) = (&self.roles(amount.bytes).aggregators, self.senders(layers));
         if self.is_fixed || aggregators.len() != self.roles.aggregators.len() {
             return false;
@@ -178,10 +178,15 @@ impl ExchangePlanner {
 
     /// Returns the parts of an exchange of `left`, which has no kept plan, if it is a write in two parts: the times of the first divide the second.
     /// `None` if earlier calls have shown these times, or if they would change nothing. The same on all ranks. Local.
-    pub fn in_two(&self, learned: &Learned, left: &Amount, direction: Direction) -> Option<[Amount; 2]> {
+    pub fn probe_then_divide(
+        &self,
+        learned: &Learned,
+        left: &AccessStats,
+        direction: Direction,
+    ) -> Option<[AccessStats; 2]> {
         let divides = direction == Direction::Write && !self.is_fixed && !self.driver.is_striped();
         let is_new = !learned.timed && self.is_timed;
         let aggregators = self.roles(left.bytes).aggregators.len();
-        (divides && is_new).then(|| in_two(left, aggregators, self.layout.unit))?
+        (divides && is_new).then(|| probe_then_divide(left, aggregators, self.layout.unit))?
     }
 }

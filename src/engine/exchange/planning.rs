@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::ops::AddAssign;
 use std::sync::Arc;
 
-use crate::access::{Amount, Extents};
+use crate::access::{AccessStats, Extents};
 use crate::drivers::{Domains, Driver, Layout};
 use crate::engine::choose::learned::Learned;
 use crate::engine::exchange::flatten::flatten_file;
@@ -161,7 +161,7 @@ impl Planner {
         layout: Layout,
         driver: Box<dyn Driver>,
         hints: Hints,
-        amount: &Amount,
+        amount: &AccessStats,
         histogram: impl FnOnce() -> Result<Vec<u64>, E>,
     ) -> Result<Self, E> {
         hints.check(topology.ranks())?;

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use crate::access::{Amount, Extents};
+use crate::access::{AccessStats, Extents};
 use crate::drivers::Domains;
 use crate::engine::choose::layers::{Chooser, Touched, kernels};
 use crate::engine::exchange::metadata::Phase;
@@ -89,7 +89,7 @@ impl Roles {
 
     /// Chooses the layers of messages of a call: the same on all ranks. `connected` says whether all ranks have sent
     /// messages to aggregators before.
-    pub fn choose(&self, amount: &Amount, domains: &Domains, connected: bool) -> Layering {
+    pub fn choose(&self, amount: &AccessStats, domains: &Domains, connected: bool) -> Layering {
         self.chooser.choose(amount, domains, (self.open, self.given), connected)
     }
 

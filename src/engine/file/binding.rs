@@ -8,7 +8,7 @@ use std::path::Path;
 use std::pin::pin;
 use std::sync::Arc;
 
-use crate::access::{Amount, Direction};
+use crate::access::{AccessStats, Direction};
 use crate::collectives::agree;
 use crate::drivers::Mode;
 use crate::engine::agree::calls::{CallForm, CallKind};
@@ -68,7 +68,7 @@ fn opening(path: &Path, mode: Mode, hints: Hints) -> Opening {
 ///
 /// # Errors
 /// The error of the outcome.
-pub fn alone<T>(outcome: Result<T>) -> Result<T> {
+pub fn abort_job_on_error<T>(outcome: Result<T>) -> Result<T> {
     if let Err(error) = &outcome
         && is_running()
         && Hints::from_env().is_ok_and(|hints| hints.on_failure == OnFailure::Abort)
@@ -124,9 +124,9 @@ pub fn set_len_after(file: &mut File, checked: Result<u64>) -> Result<()> {
 /// # Errors
 /// The error of such a write, which no other call returns then.
 pub fn write_left_bytes(file: &mut File) -> Result<()> {
-    let Some(behind) = &file.handle.behind else { return Ok(()) };
-    behind.write();
-    behind.take_error().map_or(Ok(()), Err)
+    let Some(write_behind) = &file.handle.write_behind else { return Ok(()) };
+    write_behind.write();
+    write_behind.take_error().map_or(Ok(()), Err)
 }
 
 /// Closes like [`File::close`], as a future that the caller polls, and also agrees on `own`, the outcome of something
@@ -234,21 +234,21 @@ impl File {
     /// Makes the first agreement of a call without data. Collective.
     async fn arrive(&mut self, kind: CallKind) -> Result<()> {
         let waiting = self.endpoint.waiting().clone();
-        waiting.call(pin!(self.agree_without_data(kind, Ok(()), Amount::NONE))).await.map(drop)
+        waiting.call(pin!(self.agree_without_data(kind, Ok(()), AccessStats::NONE))).await.map(drop)
     }
 
     /// Makes the outcome of a call that all ranks have begun the same on all ranks: an error of this rank's bytes that
     /// earlier writes have left behind, or else `own`. Collective. Costs one agreement.
     async fn agree_on_end(&mut self, kind: CallKind, own: Result<()>) -> Result<()> {
         let waiting = self.endpoint.waiting().clone();
-        let deferred = self.handle.behind.as_ref().and_then(|behind| behind.bring_error());
+        let deferred = self.handle.write_behind.as_ref().and_then(|write_behind| write_behind.bring_error());
         let own = deferred.map_or(own, Err);
         self.observers.begin(&waiting, self.name(kind));
         let outcome = waiting.call(pin!(agree(&mut self.endpoint, own))).await;
         self.observers.end();
         self.observers.left(outcome.is_err());
-        if let Some(behind) = &self.handle.behind {
-            behind.returned(&outcome);
+        if let Some(write_behind) = &self.handle.write_behind {
+            write_behind.returned(&outcome);
         }
         outcome
     }

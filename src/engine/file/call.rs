@@ -10,13 +10,13 @@
 //!
 //! The public calls on a file are in [`file`](super).
 
-use crate::access::{Access, Amount, BufferLayout, Direction, Extents, Memory, Sink};
+use crate::access::{Access, AccessStats, BufferLayout, Direction, Extents, Memory, Sink};
 use crate::collectives::broadcast_error;
 use crate::collectives::team::Team;
 use crate::drivers::Mode;
 use crate::engine::agree::calls::{CallFault, CallKind};
 use crate::engine::agree::facts::{Agreed, Facts};
-use crate::engine::agree::first::{Contribution, FirstPart, OwnVote, contribution, takes_small};
+use crate::engine::agree::first::{Contribution, OpeningVote, OwnVote, contribution, takes_small};
 use crate::engine::agree::footprint::{Footprint, Runs};
 use crate::engine::agree::last::{CallOutcome, agree_on_outcome};
 use crate::engine::agree::{agreed_error, truly_disjoint};
@@ -82,11 +82,11 @@ impl File {
         self.observers.start(self.name(self.kind(call.access.direction())));
         let (team, mut own) = (self.setup.groups.team.clone(), None);
         let mut state = CallState::new(checked.err(), &mut own);
-        if let Some(behind) = &self.handle.behind {
+        if let Some(write_behind) = &self.handle.write_behind {
             let name = self.name(self.kind(call.access.direction()));
-            state.error = behind.begin_call(call.access.direction(), name).or(state.error);
+            state.error = write_behind.begin_call(call.access.direction(), name).or(state.error);
         }
-        if self.setup.file.hosts_cache_apart {
+        if self.setup.file.caches_incoherent {
             let passed = Box::pin(self.see_other_hosts(call.access.direction())).await?;
             state.error = passed.err().or(state.error);
         }
@@ -95,8 +95,8 @@ impl File {
             self.calls.early.learn(state.agreed.wants_early, state.agreed.have_sieved);
         }
         let outcome = self.finish(&team, call.access.direction(), &mut state).await;
-        if let Some(behind) = &self.handle.behind {
-            behind.end_call(&outcome);
+        if let Some(write_behind) = &self.handle.write_behind {
+            write_behind.end_call(&outcome);
         }
         outcome
     }
@@ -122,14 +122,14 @@ impl File {
         if state.agreed.failed.is_some() {
             return Ok(());
         }
-        if self.rules(team, direction).must_look(&state.agreed.shape, state.agreed.decision.path) {
+        if self.rules(team, direction).needs_overlap_check(&state.agreed.shape, state.agreed.decision.path) {
             state.agreed.shape.disjoint = Some(truly_disjoint(&mut self.endpoint, call.access.file).await?);
             state.agreed.redo(direction);
             state.agreed.decision = self.rules(team, direction).decide(&state.agreed.shape);
         }
         self.learn(team, direction, &state.agreed);
-        if let (Some(behind), Direction::Write) = (&self.handle.behind, direction) {
-            behind.agree(state.agreed.write_order());
+        if let (Some(write_behind), Direction::Write) = (&self.handle.write_behind, direction) {
+            write_behind.agree(state.agreed.write_order());
         }
         if state.agreed.decision.path.ends_at_once() {
             state.all = Some(CallOutcome::at_once(&state.agreed, self.observers.clock.total()));
@@ -150,14 +150,14 @@ impl File {
                 let (storage, rank) = (self.handle.storage(), self.endpoint.rank());
                 let (setup, arena) = (&self.setup, self.setup.groups.arena(rank)?);
                 let (agreed, runs) = (&state.agreed, &*runs);
-                let behind = self.handle.behind.as_deref();
-                let windows = ThroughWindows { setup, team, arena, rank, storage, behind, agreed, runs };
+                let write_behind = self.handle.write_behind.as_deref();
+                let windows = ThroughWindows { setup, team, arena, rank, storage, write_behind, agreed, runs };
                 state.all = windows.run(&mut self.endpoint, access, &self.observers.clock, own).await?;
             }
             Path::Exchange => {
                 let (left, learned) = (&state.agreed.shape.left, &self.calls.learned);
                 let planner = &self.setup.exchange;
-                match state.agreed.reuse.map_or_else(|| planner.in_two(learned, left, direction), |_| None) {
+                match state.agreed.reuse.map_or_else(|| planner.probe_then_divide(learned, left, direction), |_| None) {
                     None => self.exchange(access, (&state.agreed, None), own).await?,
                     Some(parts) => {
                         let all = self.exchange_in_two(team, access, (&state.agreed, &parts), own).await?;
@@ -181,7 +181,7 @@ impl File {
     async fn exchange(
         &mut self,
         access: Access<'_>,
-        (agreed, part): (&Agreed, Option<&Amount>),
+        (agreed, part): (&Agreed, Option<&AccessStats>),
         own: &mut CallTotals,
     ) -> Result<()> {
         let Self { endpoint, setup, handle, calls, observers } = self;
@@ -216,7 +216,7 @@ impl File {
         &mut self,
         team: &Team,
         mut access: Access<'_>,
-        (agreed, [first, rest]): (&Agreed, &[Amount; 2]),
+        (agreed, [first, rest]): (&Agreed, &[AccessStats; 2]),
         own: &mut CallTotals,
     ) -> Result<(Option<CallOutcome>, bool)> {
         self.exchange(access.with_file(access.file), (agreed, Some(first)), own).await?;
@@ -236,7 +236,7 @@ impl File {
     }
 
     /// Learns from the times of an exchange, the same on all ranks. The next file begins with it. Local.
-    fn learn_times(&mut self, amount: &Amount, own: &CallTotals, all: &CallOutcome) {
+    fn learn_times(&mut self, amount: &AccessStats, own: &CallTotals, all: &CallOutcome) {
         let is_changed = self.setup.exchange.learn(&mut self.calls.learned, amount, own.layers, &all.took());
         if is_changed && self.endpoint.rank() == 0 {
             self.calls.learned.keep(self.setup.file_system);
@@ -292,7 +292,7 @@ impl File {
         let uses_file = in_memory || rank == 0 && (takes_small || direction == Direction::Read);
         let storage = uses_file.then(|| self.handle.storage());
         let rest = if early.is_some() { &NO_EXTENTS } else { call.access.file };
-        let reuse = if in_memory { (AccessShift::No, 0) } else { self.again(rest, call.access.layout) };
+        let reuse = if in_memory { (AccessShift::No, 0) } else { self.plan_shift(rest, call.access.layout) };
         let Access { file, layout, memory } = &call.access;
         let data = match memory {
             Memory::Source(source) => Some(Access { file, layout, memory: *source }),
@@ -303,7 +303,7 @@ impl File {
         let access = OwnVote { rank, host, extents, early, reuse, failed, form };
         let contribution = contribution(&self.setup.votes, rules, access, data);
         let (votes, file, error) = (&self.setup.votes, &*self.setup.file, &mut state.error);
-        let mut own = FirstPart { votes, file, rules, rank, contribution, arena, storage, error };
+        let mut own = OpeningVote { votes, file, rules, rank, contribution, arena, storage, error };
         own.contribution.facts.is_sole = call.is_sole;
         own.contribution.facts.wants_early = wants_early && direction == Direction::Write;
         own.contribution.facts.have_sieved = self.calls.early.have_sieved();
@@ -355,10 +355,10 @@ impl File {
         if self.setup.file.mode == Mode::Read {
             return Ok(Ok(()));
         }
-        let passed = self.handle.pass_own_bytes_on();
+        let passed = self.handle.publish_own_bytes();
         // A write that fills holes also reads.
         if direction == Direction::Read || self.setup.file.hints.ds_write == Switch::Enable {
-            self.agree_without_data(self.kind(direction), Ok(()), Amount::NONE).await?;
+            self.agree_without_data(self.kind(direction), Ok(()), AccessStats::NONE).await?;
             self.handle.open_anew();
         }
         self.handle.note_others_bytes();
@@ -375,16 +375,16 @@ impl File {
         &mut self,
         kind: CallKind,
         checked: Result<()>,
-        all: Amount,
+        all: AccessStats,
     ) -> Result<Agreed> {
         let (name, rank, team) = (self.name(kind), self.endpoint.rank(), self.setup.groups.team.clone());
         let facts = Facts { all, ..Facts::without_data(kind, rank) };
         let contribution = Contribution::new(facts, Footprint::unknown(0));
-        let deferred = self.handle.behind.as_ref().and_then(|behind| behind.bring_error());
+        let deferred = self.handle.write_behind.as_ref().and_then(|write_behind| write_behind.bring_error());
         let (mut agreed, mut error) = (Agreed::default(), deferred.or(checked.err()));
         let (votes, file, rules) = (&self.setup.votes, &*self.setup.file, self.setup.rules(Direction::Write));
         let (arena, storage) = (None, None);
-        let mut own = FirstPart { votes, file, rules, rank, contribution, arena, storage, error: &mut error };
+        let mut own = OpeningVote { votes, file, rules, rank, contribution, arena, storage, error: &mut error };
         self.observers.begin(self.endpoint.waiting(), name);
         let came = own.agree(&mut self.endpoint, &team, &mut agreed).await;
         self.observers.end();
@@ -394,8 +394,8 @@ impl File {
             None => Ok(agreed),
         };
         self.observers.left(outcome.is_err());
-        if let Some(behind) = &self.handle.behind {
-            behind.returned(&outcome);
+        if let Some(write_behind) = &self.handle.write_behind {
+            write_behind.returned(&outcome);
         }
         outcome
     }
@@ -411,10 +411,10 @@ impl File {
 
     /// Returns how an access relates to the access of the cached plan, and about how many windows of the file the
     /// access touches (the plan may not fit on another rank).
-    fn again(&self, file: &Extents, layout: &BufferLayout) -> (AccessShift, u64) {
+    fn plan_shift(&self, file: &Extents, layout: &BufferLayout) -> (AccessShift, u64) {
         let touched = || self.setup.exchange.roles.touched(file);
-        let (again, plan) = self.calls.plans.again(file, layout);
-        (again, plan.map_or_else(touched, |plan| plan.touched(touched)))
+        let (shift, plan) = self.calls.plans.find_shift(file, layout);
+        (shift, plan.map_or_else(touched, |plan| plan.touched(touched)))
     }
 
     /// Returns the rules for calls of a team.
@@ -428,9 +428,9 @@ impl File {
         match rules.direction {
             Direction::Write => {
                 let alone = self.setup.shares_memory && self.setup.groups.host().is_some_and(|host| host.spins());
-                !self.calls.may_overlap && rules.writes_early(extents, alone)
+                !self.calls.may_overlap && rules.can_write_before_agreement(extents, alone)
             }
-            Direction::Read => rules.reads_early(extents, self.calls.reads_disjoint),
+            Direction::Read => rules.can_read_before_agreement(extents, self.calls.reads_disjoint),
         }
     }
 
@@ -459,6 +459,6 @@ impl File {
         if let (Some(device), Memory::Sink(staged)) = (&mut call.device, &mut call.access.memory) {
             copy_to_device((self.endpoint.rank(), &self.setup.file.path), staged, device, outcome);
         }
-        self.handle.pass_outcome_on(call.access.direction(), outcome);
+        self.handle.publish_outcome(call.access.direction(), outcome);
     }
 }

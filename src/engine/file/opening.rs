@@ -13,8 +13,8 @@ use crate::collectives::team::{Combine, Team};
 use crate::collectives::{agree, broadcast};
 use crate::drivers::{self, Identity, Layout, Mode, OpenStorage, Storage, driver_on};
 use crate::engine::choose::learned::{FileSystemKey, Learned};
-use crate::engine::io::behind::limits::SeenLocks;
 use crate::engine::io::sieve::KnownBytes;
+use crate::engine::io::write_behind::limits::SeenLocks;
 use crate::engine::io::{calls, guarded};
 use crate::engine::trace::capture::target::CaptureTarget;
 use crate::error::{About, Error, FileOperation, Result};
@@ -34,7 +34,7 @@ pub struct Created {
     /// Layout of the file.
     pub layout: Layout,
     /// True if hosts cache the file independently.
-    pub hosts_cache_apart: bool,
+    pub caches_incoherent: bool,
     /// What can be known of the bytes of the file without reading them.
     pub known: KnownBytes,
     /// Who sees the locks of a rank on parts of the file.
@@ -48,7 +48,7 @@ pub struct Created {
     /// What the last file on the file system has shown.
     pub learned: Learned,
     /// Other values that the ranks have agreed on.
-    pub alike: Alike,
+    pub alike: AgreedValues,
     /// Costs of messages, from the file that the hint `trib_machine` names; `None` without the hint, or if the file
     /// cannot be used.
     pub costs: Option<Costs>,
@@ -56,15 +56,15 @@ pub struct Created {
 
 /// Values that ranks agree on before they open a file.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Alike {
+pub struct AgreedValues {
     /// True if all ranks record their calls for a capture.
     pub is_captured: bool,
     /// The cores that the ranks share.
     pub cores: Cores,
 }
 
-wire::fields!(struct Created { name, layout, hosts_cache_apart, known, locks, identity, key, file_system, learned, alike, costs });
-wire::fields!(struct Alike { is_captured, cores });
+wire::fields!(struct Created { name, layout, caches_incoherent, known, locks, identity, key, file_system, learned, alike, costs });
+wire::fields!(struct AgreedValues { is_captured, cores });
 
 /// The arguments with which a rank opens a file.
 #[derive(Clone, Copy)]
@@ -166,7 +166,7 @@ pub struct FirstAgreement<'a> {
     /// Operation that merges each word over ranks.
     pub ops: &'static [ReduceOp],
     /// This rank's words; after the agreement, the merged words of all ranks.
-    pub words: &'a mut [u64],
+    pub values: &'a mut [u64],
     /// Returns true if the ranks open the file, given the merged words.
     pub goes_on: fn(&[u64]) -> bool,
     /// True if this rank may open the file. It then makes the memory that it would share with other ranks before the
@@ -177,7 +177,7 @@ pub struct FirstAgreement<'a> {
 impl FirstAgreement<'_> {
     /// Returns a first agreement without words of the caller.
     pub fn none() -> Self {
-        Self { ops: &[], words: &mut [], goes_on: |_| true, opens: true }
+        Self { ops: &[], values: &mut [], goes_on: |_| true, opens: true }
     }
 }
 
@@ -190,7 +190,7 @@ pub struct AgreedTerms {
 }
 
 /// Maximum number of ranks whose host addresses go with the agreement; with more, the message would be too long.
-const MOST_TOLD: usize = 2048;
+const MAX_ADDRESSES: usize = 2048;
 
 /// Checks that all ranks open the same file with the same good hints, creates or opens the file on rank 0, and
 /// broadcasts its properties. Ranks that were given different files or hints would wait for each other for ever; here
@@ -207,7 +207,7 @@ pub async fn agree_on_terms(
     let team = Team::led_by_rank_0(endpoint);
     let checked = arguments.hints.check(ranks);
     let own = arguments.fingerprint();
-    let told = address.filter(|_| ranks <= MOST_TOLD).map(|own| (rank as u64, own.words()));
+    let told = address.filter(|_| ranks <= MAX_ADDRESSES).map(|own| (rank as u64, own.words()));
     let mut terms = Terms {
         least: own,
         most: own,
@@ -216,7 +216,7 @@ pub async fn agree_on_terms(
         cores: Cores::here(),
         first_agreement,
         told: told.into_iter().collect(),
-        open: &|captures, cores| create(arguments, Alike { is_captured: captured(0, captures), cores }),
+        open: &|captures, cores| create(arguments, AgreedValues { is_captured: captured(0, captures), cores }),
         outcome: Vec::new(),
     };
     let answer = team.combine(endpoint, &mut terms).await?;
@@ -287,7 +287,7 @@ impl Terms<'_, '_> {
     fn hear<'a>(&mut self, mut answer: &'a [u8]) -> (u64, Vec<HostAddress>, &'a [u8]) {
         let mut next = || u64::decode(&mut answer).unwrap_or_default();
         let (kind, count) = (next(), next() as usize);
-        self.first_agreement.words.iter_mut().for_each(|value| *value = next());
+        self.first_agreement.values.iter_mut().for_each(|value| *value = next());
         let all = (0..count).map(|_| HostAddress::of_words([next(), next()])).collect();
         (kind, all, answer)
     }
@@ -303,7 +303,7 @@ impl Combine for Terms<'_, '_> {
         self.captures = [least.min(next()), most.max(next())];
         self.cores = self.cores.merged(Cores::agreed(std::array::from_fn(|_| next())));
         self.first_agreement
-            .words
+            .values
             .iter_mut()
             .zip(self.first_agreement.ops)
             .for_each(|(value, op)| *value = op.apply(*value, next()));
@@ -315,14 +315,14 @@ impl Combine for Terms<'_, '_> {
     fn encode(&self, _others: &[&[u8]], out: &mut Encoder<'_>) {
         let [least, most] = self.captures;
         let head = [self.least, self.most, u64::from(self.bad), least, most].into_iter().chain(self.cores.words());
-        head.chain(self.first_agreement.words.iter().copied()).for_each(|word| out.put(&word));
+        head.chain(self.first_agreement.values.iter().copied()).for_each(|word| out.put(&word));
         self.told.iter().for_each(|address| out.put(address));
     }
 
     fn decide(&mut self, _others: &[&[u8]], out: &mut Encoder<'_>) {
         self.told.sort_unstable();
         let mut kind = match () {
-            () if !(self.first_agreement.goes_on)(self.first_agreement.words) => STOPPED,
+            () if !(self.first_agreement.goes_on)(self.first_agreement.values) => STOPPED,
             () if self.bad => BAD,
             () if self.least != self.most => DIFFERENT,
             () => MADE,
@@ -331,12 +331,12 @@ impl Combine for Terms<'_, '_> {
             let created = (self.open)(self.captures, self.cores);
             self.outcome = wire::to_bytes(&created);
         }
-        let words = self.first_agreement.words.len() + HostAddress::WORDS * self.told.len();
+        let words = self.first_agreement.values.len() + HostAddress::WORDS * self.told.len();
         if 8 * (2 + words) + self.outcome.len() > out.room() {
             kind = LONG;
         }
         let told = self.told.iter().flat_map(|(_, words)| words).copied();
-        let head = [kind, self.told.len() as u64].into_iter().chain(self.first_agreement.words.iter().copied());
+        let head = [kind, self.told.len() as u64].into_iter().chain(self.first_agreement.values.iter().copied());
         head.chain(told).for_each(|word| out.put(&word));
         if kind != LONG {
             out.bytes(&self.outcome);
@@ -346,16 +346,16 @@ impl Combine for Terms<'_, '_> {
 
 /// Creates or opens the file on rank 0. A panic of the storage becomes an error, because the other ranks wait for the
 /// answer of rank 0.
-fn create(arguments: &OpenArguments<'_>, alike: Alike) -> Result<Created> {
+fn create(arguments: &OpenArguments<'_>, alike: AgreedValues) -> Result<Created> {
     let created = guarded(FileOperation::Open, None, || Ok(made(arguments, alike)));
     created.unwrap_or_else(|failure| Err(failure.into_error(0, arguments.path)))
 }
 
-fn made(arguments: &OpenArguments<'_>, alike: Alike) -> Result<Created> {
+fn made(arguments: &OpenArguments<'_>, alike: AgreedValues) -> Result<Created> {
     let OpenArguments { files, path, mode, hints, ranks } = *arguments;
     let found = files.file_system(path);
     let name = hints.driver.resolved_on(found);
-    let hosts_cache_apart = found.is_some_and(|found| !found.is_coherent());
+    let caches_incoherent = found.is_some_and(|found| !found.is_coherent());
     let is_of_one_machine = found.is_some_and(|found| found.is_of_one_machine());
     let known = KnownBytes::on(found);
     let costs = machine::costs(&hints.machine);
@@ -389,7 +389,7 @@ fn made(arguments: &OpenArguments<'_>, alike: Alike) -> Result<Created> {
         emptied(&*file).map_err(|cause| Error::io(0, FileOperation::SetSize, path, None, &cause))?;
     }
     let (key, learned) = (Tiling::random().key(), Learned::kept(file_system));
-    Ok(Created { name, layout, hosts_cache_apart, known, locks, identity, key, file_system, learned, alike, costs })
+    Ok(Created { name, layout, caches_incoherent, known, locks, identity, key, file_system, learned, alike, costs })
 }
 
 /// Empties a file; a device or pipe without a size stays as it is.

@@ -59,7 +59,7 @@ impl PredictedPath {
     /// at most.
     pub fn add(&mut self, rank: Rank, file: &Extents) {
         let rules = self.rules();
-        let early = rules.writes_early(file, true);
+        let early = rules.can_write_before_agreement(file, true);
         let early = early.then(|| Outcome { bytes: file.bytes(), ..Outcome::default() });
         let node = self.topology.node_of(rank);
         let host = Some((node, self.topology.ranks_on(node) == 1)).filter(|_| !self.shares_memory);

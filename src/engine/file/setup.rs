@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::access::{Amount, Direction, Tiling};
+use crate::access::{AccessStats, Direction, Tiling};
 use crate::collectives::team::Team;
 use crate::drivers::{Mode, OpenStorage, driver};
 use crate::engine::agree::first::VoteTerms;
@@ -14,8 +14,8 @@ use crate::engine::choose::rules::Rules;
 use crate::engine::choose::windows::WindowPlanner;
 use crate::engine::exchange::planner::ExchangePlanner;
 use crate::engine::file::opening::{self, Created, FirstAgreement, OpenArguments};
-use crate::engine::io::behind::limits::{BehindLimits, automatic_budget, usable_budget};
 use crate::engine::io::terms::FileTerms;
+use crate::engine::io::write_behind::limits::{WriteBehindLimits, automatic_budget, usable_budget};
 use crate::engine::shared::{self, Arena};
 use crate::engine::trace::capture::target::CaptureTarget;
 use crate::engine::trace::path::Path;
@@ -82,7 +82,7 @@ impl Setup {
         let Created {
             name,
             layout,
-            hosts_cache_apart,
+            caches_incoherent,
             known,
             locks,
             identity,
@@ -97,11 +97,11 @@ impl Setup {
         let by_host =
             hosts.as_ref().is_some_and(|hosts| hosts.shares() && may_be_by_host(hosts.leaders().len(), &hints, unit));
         let several = hosts.as_ref().is_some_and(|hosts| hosts.leaders().len() > 1);
-        let hosts_cache_apart = hosts_cache_apart && several;
-        let by_host = by_host && (!hosts_cache_apart || hints.host_domains == Switch::Enable);
+        let caches_incoherent = caches_incoherent && several;
+        let by_host = by_host && (!caches_incoherent || hints.host_domains == Switch::Enable);
         // A write that fills a hole would overwrite what another host has written there meanwhile.
         let hints = match hints.ds_write {
-            Switch::Automatic if hosts_cache_apart => Hints { ds_write: Switch::Disable, ..hints },
+            Switch::Automatic if caches_incoherent => Hints { ds_write: Switch::Disable, ..hints },
             _ => hints,
         };
         // Set the value in force, for readers of the hints in a capture.
@@ -113,7 +113,7 @@ impl Setup {
             Some(0) => None,
             _ if mode == Mode::Read => Some("the file is only read"),
             _ if hints.announce_writes => Some("trib_announce_writes is true"),
-            _ if hosts_cache_apart => Some("the hosts cache the file independently"),
+            _ if caches_incoherent => Some("the hosts cache the file independently"),
             _ => locks.why_not(several),
         };
         // Set the value in force, for readers of the hints.
@@ -135,7 +135,7 @@ impl Setup {
         let identity = identity.filter(|_| several && mode != Mode::Read);
         let (learned, lock_unit) =
             (if hints.aggregators_fixed { Learned::default() } else { learned }, windows.lock_unit);
-        let file = FileTerms { path, mode, hints, topology, layout, lock_unit, hosts_cache_apart, known, identity };
+        let file = FileTerms { path, mode, hints, topology, layout, lock_unit, caches_incoherent, known, identity };
         Ok(Some(Self {
             file: Arc::new(file),
             driver_name: name,
@@ -158,7 +158,7 @@ impl Setup {
     }
 
     /// Returns the number of aggregators of a call, as reports have it.
-    pub fn aggregators(&self, path: Path, left: &Amount) -> usize {
+    pub fn aggregators(&self, path: Path, left: &AccessStats) -> usize {
         match path {
             Path::Root | Path::Slots | Path::Windows => 1,
             Path::Hosts => self.groups.hosts.as_ref().map_or(0, |hosts| hosts.leaders().len()),
@@ -168,7 +168,7 @@ impl Setup {
     }
 
     /// Returns the limits of what `rank` leaves behind; `None` if collective writes leave no bytes behind.
-    pub fn write_behind_limits(&self, rank: Rank) -> Option<BehindLimits> {
+    pub fn write_behind_limits(&self, rank: Rank) -> Option<WriteBehindLimits> {
         let (hints, topology) = (&self.file.hints, &self.file.topology);
         let each = match hints.write_behind {
             Some(0) => return None,
@@ -181,7 +181,7 @@ impl Setup {
         let serves = if writes_for_others { ranks.div_ceil(aggregators.len()) } else { 1 };
         let threads = if writes_for_others || ranks == 1 { MOST_WRITERS } else { 1 };
         let adapts_on = hints.write_behind.is_none().then_some(self.file_system);
-        Some(BehindLimits { bytes: each.saturating_mul(serves as u64), threads, adapts_on })
+        Some(WriteBehindLimits { bytes: each.saturating_mul(serves as u64), threads, adapts_on })
     }
 }
 

@@ -11,7 +11,7 @@ use crate::engine::choose::{FOOTPRINT_GAP, WANTED_PART};
 use crate::engine::exchange::flatten::{in_order, overlap};
 use crate::engine::file::setup::Setup;
 use crate::engine::io::Storage;
-use crate::engine::io::behind::Behind;
+use crate::engine::io::write_behind::WriteBehind;
 use crate::engine::shared::window_reader::WindowReader;
 use crate::engine::shared::window_writer::{self, DataKnown, WindowWriter};
 use crate::engine::shared::{Arena, ordered};
@@ -35,7 +35,7 @@ pub struct ThroughWindows<'a> {
     /// This rank's handle of the file, or the error of opening it.
     pub storage: Result<Arc<dyn Storage>>,
     /// The bytes that collective writes leave behind; `None` if they leave none.
-    pub behind: Option<&'a Behind>,
+    pub write_behind: Option<&'a WriteBehind>,
     /// What the ranks have agreed on.
     pub agreed: &'a Agreed,
     /// Extents of the file in which every byte has data, unless ranks overlap; empty if they are unknown.
@@ -99,9 +99,9 @@ impl ThroughWindows<'_> {
         done.counts.placement = clock::since(begin);
         let own = CallOutcome::new(self.rank, done, clock);
         let mut all = agree_on_outcome(endpoint, self.team, own, Some(&writer)).await?;
-        if all.failed.is_none() && all.again {
-            if let Some(behind) = self.behind {
-                behind.repeat_call();
+        if all.failed.is_none() && all.must_redo {
+            if let Some(write_behind) = self.write_behind {
+                write_behind.repeat_call();
             }
             writer.known = DataKnown::ByBits;
             begin = clock::now();
@@ -160,7 +160,7 @@ pub fn sorted(file: &Extents, layout: &BufferLayout) -> (Option<SortedAccess>, R
 fn ascending(file: &Extents, layout: &BufferLayout) -> Result<SortedAccess> {
     let (mut to, mut from, mut covered) = (Vec::new(), Vec::new(), 0);
     for piece in in_order(file, layout) {
-        let piece = piece.behind(overlap(&piece, covered));
+        let piece = piece.skipping(overlap(&piece, covered));
         if piece.len > 0 {
             covered = covered.max(piece.offset + piece.len);
             to.push(Extent { offset: piece.offset, len: piece.len });

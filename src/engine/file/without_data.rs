@@ -9,7 +9,7 @@ use std::sync::Arc;
 use tributary_base::wire::varint::Varints;
 use tributary_base::wire::{Wire, to_bytes};
 
-use crate::access::{Amount, Extents};
+use crate::access::{AccessStats, Extents};
 use crate::collectives::{agree, allreduce, broadcast, gather};
 use crate::drivers::{Layout, Mode};
 use crate::engine::agree::calls::CallKind;
@@ -123,19 +123,19 @@ impl File {
         let synced = self.handle.sync_written();
         let synced = self.handle.keep_error(synced);
         self.handle.note_others_bytes();
-        self.agree_without_data(CallKind::Sync, synced, Amount::NONE).await?;
+        self.agree_without_data(CallKind::Sync, synced, AccessStats::NONE).await?;
         self.handle.all_have_synced();
         Ok(())
     }
 
     /// The body of [`File::agree`] on a rank with the outcome `own`. Collective.
     pub(super) async fn agreed(&mut self, own: Result<()>) -> Result<()> {
-        self.agree_without_data(CallKind::Agreement, own, Amount::NONE).await.map(drop)
+        self.agree_without_data(CallKind::Agreement, own, AccessStats::NONE).await.map(drop)
     }
 
     /// The body of [`File::fan_in`]: adds the numbers of all ranks. Collective.
     pub(super) async fn added_fan_in(&mut self) -> Result<FanIn> {
-        self.agree_without_data(CallKind::FanIn, Ok(()), Amount::NONE).await?;
+        self.agree_without_data(CallKind::FanIn, Ok(()), AccessStats::NONE).await?;
         let counts = self.observers.fan_in.iter();
         let own: Vec<u8> =
             counts.flat_map(|(fan_in, times)| to_bytes(&Varints([u64::from(*fan_in), *times]))).collect();
@@ -154,11 +154,11 @@ impl File {
         // Checks that the length is not beyond 2^63 - 1.
         let checked = checked.and_then(|len| Extents::contiguous(len, 0).map(|_| len));
         // The agreement merges the lowest and the highest length of all ranks as if they were a range of data.
-        let amount = |&len: &u64| Amount { start: len, end: len, ..Amount::NONE };
-        let all = checked.as_ref().map_or(Amount::NONE, amount);
+        let amount = |&len: &u64| AccessStats { start: len, end: len, ..AccessStats::NONE };
+        let all = checked.as_ref().map_or(AccessStats::NONE, amount);
         let (len, checked) = (checked.as_ref().copied().unwrap_or_default(), checked.map(drop));
         self.handle.write_left_bytes();
-        let Amount { start, end, .. } = self.agree_without_data(CallKind::SetLen, checked, all).await?.shape.all;
+        let AccessStats { start, end, .. } = self.agree_without_data(CallKind::SetLen, checked, all).await?.shape.all;
         if start != end {
             return Err(self.lens_differ(len, [start, end]).await?);
         }
@@ -205,11 +205,11 @@ impl File {
             return Err(unusable);
         }
         let closed = self.handle.keep_error(closed.and(own));
-        let closed = waiting.call(pin!(self.agree_without_data(CallKind::Close, closed, Amount::NONE))).await;
-        match (closed, &self.handle.behind) {
+        let closed = waiting.call(pin!(self.agree_without_data(CallKind::Close, closed, AccessStats::NONE))).await;
+        match (closed, &self.handle.write_behind) {
             // All ranks have this error of one rank. No later call returns the others.
-            (Err(error @ Error::Io { .. }), Some(behind)) => {
-                let left = std::iter::from_fn(|| behind.take_error());
+            (Err(error @ Error::Io { .. }), Some(write_behind)) => {
+                let left = std::iter::from_fn(|| write_behind.take_error());
                 Err(waiting.call(pin!(with_others(&mut self.endpoint, error, left.collect()))).await?)
             }
             (closed, _) => closed.map(|_| pool::advise_unused()),
@@ -224,7 +224,7 @@ mod tests {
     use crate::fabric::threads;
     use crate::schedule::ReduceOp::{Max, Sum};
 
-    /// Ranks whose first agreement forbids the open make no file, know the agreed words, and get their endpoint back;
+    /// Ranks whose first agreement forbids the open make no file, know the agreed values, and get their endpoint back;
     /// ranks that open the file after that work too. On one host, on several pretended hosts, and without shared
     /// memory.
     #[test]
@@ -238,16 +238,16 @@ mod tests {
                 let mut endpoint = Endpoint::new(transport);
                 let waiting = endpoint.waiting().clone();
                 waiting.wait(pin!(async {
-                    let is_alike = |words: &[u64]| words[0] == 4;
+                    let is_alike = |values: &[u64]| values[0] == 4;
                     // Rounds before and after the hosts are known, and after the file was made.
                     for (round, last) in [(0, 3), (1, 3), (2, 4), (3, 3), (4, 4)] {
-                        let mut words = [(endpoint.rank() as u64).min(last), 1];
+                        let mut values = [(endpoint.rank() as u64).min(last), 1];
                         let mut first_agreement =
-                            FirstAgreement { ops: &[Max, Sum], words: &mut words, goes_on: is_alike, opens: true };
+                            FirstAgreement { ops: &[Max, Sum], values: &mut values, goes_on: is_alike, opens: true };
                         let (of, hints) = ((path.as_path(), "a test"), hints.clone());
                         let opened =
                             binding::open_after(endpoint, of, Mode::Create, hints, &mut first_agreement).await.unwrap();
-                        assert_eq!((words, opened.is_ok()), ([last, 5], last == 4), "round {round}");
+                        assert_eq!((values, opened.is_ok()), ([last, 5], last == 4), "round {round}");
                         endpoint = match opened {
                             Ok(file) => binding::close_after(file, Ok(())).await.unwrap(),
                             Err(endpoint) => endpoint,

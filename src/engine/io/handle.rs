@@ -21,12 +21,12 @@ use std::sync::Arc;
 
 use crate::access::{Access, Direction, Sink, Source};
 use crate::drivers::{DirectWrites, Mode};
-use crate::engine::io::behind::Behind;
-use crate::engine::io::behind::limits::BehindLimits;
 use crate::engine::io::sieve::Sieve;
 use crate::engine::io::terms::FileTerms;
 use crate::engine::io::window_queue::WindowQueue;
 use crate::engine::io::worker::Worker;
+use crate::engine::io::write_behind::WriteBehind;
+use crate::engine::io::write_behind::limits::WriteBehindLimits;
 use crate::engine::io::{
     OpenStorage, Storage, StorageFailure, calls, direct, end, guarded, read_present, size, without_size_signal,
     write_all,
@@ -55,24 +55,29 @@ pub struct FileHandle {
     /// True if a handle was closed whose bytes may not be on stable storage.
     was_closed: bool,
     /// The bytes that collective writes leave behind; `None` if they leave none.
-    pub behind: Option<Arc<Behind>>,
+    pub write_behind: Option<Arc<WriteBehind>>,
 }
 
 impl Drop for FileHandle {
     /// Writes what is left behind, if the file was not closed, and prints errors that no call has returned.
     fn drop(&mut self) {
         self.queue = None;
-        if let Some(behind) = &self.behind {
-            behind.finish();
+        if let Some(write_behind) = &self.write_behind {
+            write_behind.finish();
         }
     }
 }
 
 impl FileHandle {
     /// Returns the handle of `rank`, which is not open yet. With `limits`, collective writes leave bytes behind.
-    pub fn new(files: Arc<dyn OpenStorage>, rank: Rank, terms: Arc<FileTerms>, limits: Option<BehindLimits>) -> Self {
-        let behind = limits.map(|limits| {
-            Behind::new(files.clone(), (&terms.path, terms.mode), (rank, terms.topology.ranks()), limits)
+    pub fn new(
+        files: Arc<dyn OpenStorage>,
+        rank: Rank,
+        terms: Arc<FileTerms>,
+        limits: Option<WriteBehindLimits>,
+    ) -> Self {
+        let write_behind = limits.map(|limits| {
+            WriteBehind::new(files.clone(), (&terms.path, terms.mode), (rank, terms.topology.ranks()), limits)
         });
         Self {
             files,
@@ -83,7 +88,7 @@ impl FileHandle {
             is_ahead: false,
             is_behind: false,
             was_closed: false,
-            behind,
+            write_behind,
         }
     }
 
@@ -98,7 +103,7 @@ impl FileHandle {
         let failure = |cause| StorageFailure { operation: FileOperation::Open, offset: None, cause };
         let open = || {
             let file = calls::open(&*self.files, &self.terms.path, self.terms.mode).map_err(failure)?;
-            if self.terms.hosts_cache_apart {
+            if self.terms.caches_incoherent {
                 calls::see_other_hosts(&*file).map_err(failure)?;
             }
             same_file(&self.terms, file)
@@ -108,8 +113,8 @@ impl FileHandle {
             Some(from) => Arc::new(DirectWrites::over(opened?, from)),
             None => opened?.into(),
         };
-        let storage = match &self.behind {
-            Some(behind) => Arc::new(behind.over(storage)),
+        let storage = match &self.write_behind {
+            Some(write_behind) => Arc::new(write_behind.over(storage)),
             None => storage,
         };
         self.storage = Some(storage.clone());
@@ -139,8 +144,8 @@ impl FileHandle {
     pub fn close(&mut self) -> Result<()> {
         self.queue = None;
         let settled = self.storage.take().map_or(Ok(()), |storage| calls::settle(&*storage));
-        if let Some(behind) = &self.behind {
-            behind.close();
+        if let Some(write_behind) = &self.write_behind {
+            write_behind.close();
         }
         settled.map_err(|cause| Error::io(self.rank, FileOperation::Close, &self.terms.path, None, &cause))
     }
@@ -168,17 +173,17 @@ impl FileHandle {
     /// Waits until this rank's bytes that collective writes have left behind are in the file. Errors stay for the next
     /// collective call.
     pub fn write_left_bytes(&self) {
-        if let Some(behind) = &self.behind {
-            behind.write();
+        if let Some(write_behind) = &self.write_behind {
+            write_behind.write();
         }
     }
 
     /// Returns the outcome of something whose error the file system reports only once. With write-behind, such an error is
     /// kept for this call, or for later ones if another error displaces it.
     pub fn keep_error(&self, outcome: Result<()>) -> Result<()> {
-        match (&self.behind, outcome) {
-            (Some(behind), Err(error)) => {
-                behind.keep(error);
+        match (&self.write_behind, outcome) {
+            (Some(write_behind), Err(error)) => {
+                write_behind.keep(error);
                 Ok(())
             }
             (_, outcome) => outcome,
@@ -187,8 +192,8 @@ impl FileHandle {
 
     /// Records that all ranks have waited for the bytes that they have left behind.
     pub fn all_have_synced(&self) {
-        if let Some(behind) = &self.behind {
-            behind.forget_others();
+        if let Some(write_behind) = &self.write_behind {
+            write_behind.forget_others();
         }
     }
 
@@ -235,7 +240,7 @@ impl FileHandle {
     /// # Errors
     /// The file cannot be opened; an error of the system.
     pub fn read_bytes(&mut self, bytes: &mut [u8], offset: u64) -> Result<u64> {
-        if self.terms.hosts_cache_apart && self.terms.mode != Mode::Read && self.is_behind {
+        if self.terms.caches_incoherent && self.terms.mode != Mode::Read && self.is_behind {
             let passed = self.pass_on();
             self.open_anew();
             (self.is_ahead, self.is_behind) = (false, false);
@@ -301,7 +306,7 @@ impl FileHandle {
     ///
     /// # Errors
     /// The errors of [`publish_writes`].
-    pub fn pass_own_bytes_on(&mut self) -> Result<()> {
+    pub fn publish_own_bytes(&mut self) -> Result<()> {
         match std::mem::take(&mut self.is_ahead) {
             true => self.pass_on(),
             false => Ok(()),
@@ -310,8 +315,8 @@ impl FileHandle {
 
     /// Lets other hosts see the bytes that this rank has written in a collective call. Puts an error into `outcome`.
     #[inline]
-    pub fn pass_outcome_on(&self, direction: Direction, outcome: &mut Outcome) {
-        let writes = self.terms.hosts_cache_apart && direction == Direction::Write;
+    pub fn publish_outcome(&self, direction: Direction, outcome: &mut Outcome) {
+        let writes = self.terms.caches_incoherent && direction == Direction::Write;
         if writes && outcome.bytes > 0 && outcome.error.is_none() {
             outcome.error = self.pass_on().err();
         }
@@ -333,7 +338,7 @@ impl FileHandle {
 /// # Errors
 /// An error of the file system that appears only now, such as a full disk or quota.
 pub fn publish_writes(terms: &FileTerms, storage: &dyn Storage) -> std::result::Result<(), StorageFailure> {
-    if !terms.hosts_cache_apart {
+    if !terms.caches_incoherent {
         return Ok(());
     }
     let failure = |cause| StorageFailure { operation: FileOperation::Close, offset: None, cause };

@@ -1,7 +1,6 @@
 //! File I/O through the trait [`Storage`]: complete writes and reads, windows, and failures of one rank. Every call on the file goes
 //! through `calls`.
 
-pub(in crate::engine) mod behind;
 pub(in crate::engine) mod calls;
 pub(in crate::engine) mod direct;
 pub(in crate::engine) mod handle;
@@ -10,6 +9,7 @@ pub(in crate::engine) mod sieve;
 pub(in crate::engine) mod terms;
 pub(in crate::engine) mod window_queue;
 pub(in crate::engine) mod worker;
+pub(in crate::engine) mod write_behind;
 
 use std::any::Any;
 use std::io::{self, IoSlice};

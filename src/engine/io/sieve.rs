@@ -161,7 +161,7 @@ impl Sieve {
 
     /// Returns true if a group may be written run by run after all, because its gaps cannot be read: the file may only
     /// be written.
-    fn forgives(&self, failure: &StorageFailure) -> bool {
+    fn tolerates_unreadable(&self, failure: &StorageFailure) -> bool {
         self.switch == Switch::Automatic && failure.cause.raw_os_error() == Some(libc::EBADF)
     }
 }
@@ -277,7 +277,7 @@ impl<P: Present + ?Sized> Segment<'_, P> {
             self.for_each_hole(at..position, |hole, _| hole.fill(0));
             at = self.position(part.end);
             match self.read_holes(storage, part) {
-                Err(failure) if sieve.forgives(&failure) => return Ok(false),
+                Err(failure) if sieve.tolerates_unreadable(&failure) => return Ok(false),
                 outcome => outcome?,
             }
         }

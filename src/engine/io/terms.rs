@@ -22,7 +22,7 @@ pub struct FileTerms {
     /// Number of bytes that the file system locks together.
     pub lock_unit: u64,
     /// True if there are several hosts and each caches the file independently (NFS).
-    pub hosts_cache_apart: bool,
+    pub caches_incoherent: bool,
     /// What can be known of the bytes of the file without reading them.
     pub known: KnownBytes,
     /// Identity of the file on rank 0, if ranks are on several hosts, may write, and the file system belongs to one

@@ -81,7 +81,7 @@ pub enum Reason {
     /// No rank has data.
     NoData,
     /// The read starts at or after the end of the file.
-    BehindEnd,
+    PastEnd,
     /// The hint `romio_no_indep_rw` forbids I/O of other ranks than aggregators.
     OnlyAggregators,
     /// The hint `trib_overlap=rank_order` demands the order of ranks, without shared memory.
@@ -117,7 +117,7 @@ pub enum Reason {
     /// A read of few requests; no two ranks want the same byte.
     FewApart,
     /// The data came with the first agreement.
-    CameAlong,
+    Inline,
     /// Every rank wrote its large requests before the first agreement.
     WroteItself,
     /// Every rank read its requests before the first agreement.
@@ -147,9 +147,9 @@ pub enum Reason {
 }
 
 wire::fields!(enum Reason {
-    0 NoData, 1 BehindEnd, 2 OnlyAggregators, 3 RankOrder, 4 Switch { direction, on }, 5 Small { bytes },
+    0 NoData, 1 PastEnd, 2 OnlyAggregators, 3 RankOrder, 4 Switch { direction, on }, 5 Small { bytes },
     6 SmallRequests { mean, large }, 7 RangesOverlap, 8 LargeRequests { mean }, 9 HostsApart, 10 FewApart,
-    11 CameAlong, 12 WroteItself, 13 ReadItself, 14 SingleRank, 15 FitsSlots, 16 Enabled, 17 Disabled, 18 MayOverlap,
+    11 Inline, 12 WroteItself, 13 ReadItself, 14 SingleRank, 15 FitsSlots, 16 Enabled, 17 Disabled, 18 MayOverlap,
     19 LargePieces, 20 FarApart, 21 SmallPieces, 22 NoMemory, 23 Unknown,
 });
 
@@ -178,13 +178,13 @@ impl Display for Reason {
                 return write!(f, "requests of {mean} bytes on average, in ranges that do not overlap");
             }
             Self::NoData => "no rank has data",
-            Self::BehindEnd => "the file ends before the first byte to read",
+            Self::PastEnd => "the file ends before the first byte to read",
             Self::OnlyAggregators => "romio_no_indep_rw=true",
             Self::RankOrder => "trib_overlap=rank_order",
             Self::RangesOverlap => "the byte ranges of ranks overlap",
             Self::HostsApart => "each host has its own part of the file",
             Self::FewApart => "few requests that do not overlap",
-            Self::CameAlong => "little data, sent with the first agreement",
+            Self::Inline => "little data, sent with the first agreement",
             Self::WroteItself => "large requests that do not overlap",
             Self::ReadItself => "large, few or dense requests",
             Self::SingleRank => "one rank has the file",

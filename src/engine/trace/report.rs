@@ -93,7 +93,7 @@ pub struct CallReport {
     pub auto: Option<AutoChoice>,
     /// Text of reason and kernel; set only if a capture has the text but not the values.
     #[serde(default, rename = "why")]
-    pub told: Option<Cow<'static, str>>,
+    pub text: Option<Cow<'static, str>>,
     /// True if the call reused the plan of an earlier call, with flattened lists and metadata.
     pub plan_reused: bool,
     /// Number of aggregators.
@@ -128,7 +128,7 @@ pub struct CallReport {
 impl CallReport {
     /// Returns the text that explains the path of the call, and in an exchange the kernel.
     pub fn why(&self) -> Why<'_> {
-        Why { reason: self.reason, auto: self.auto, told: self.told.as_deref() }
+        Why { reason: self.reason, auto: self.auto, text: self.text.as_deref() }
     }
 }
 
@@ -140,13 +140,13 @@ pub struct Why<'a> {
     /// Kernel that `auto` chose, as in [`CallReport`].
     pub auto: Option<AutoChoice>,
     /// Text of both, as in [`CallReport`].
-    pub told: Option<&'a str>,
+    pub text: Option<&'a str>,
 }
 
 impl Display for Why<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
-        match (self.told, self.auto.filter(|choice| !choice.is_usual())) {
-            (Some(told), _) => f.write_str(told),
+        match (self.text, self.auto.filter(|choice| !choice.is_usual())) {
+            (Some(text), _) => f.write_str(text),
             (None, Some(choice)) => write!(f, "{}; {choice}", self.reason),
             (None, None) => self.reason.fmt(f),
         }
@@ -155,16 +155,16 @@ impl Display for Why<'_> {
 
 impl Serialize for CallReport {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        let told = Some(self.why().to_string().into());
-        Self::serialize(&Self { told, ..self.clone() }, to)
+        let text = Some(self.why().to_string().into());
+        Self::serialize(&Self { text, ..self.clone() }, to)
     }
 }
 
 impl<'de> Deserialize<'de> for CallReport {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         let report = Self::deserialize(from)?;
-        let told = report.told.filter(|told| report.reason.is_unknown() && !told.is_empty());
-        Ok(Self { told, ..report })
+        let text = report.text.filter(|text| report.reason.is_unknown() && !text.is_empty());
+        Ok(Self { text, ..report })
     }
 }
 
@@ -255,8 +255,8 @@ mod tests {
             if other["reason"].is_null() {
                 other.as_object_mut().unwrap().remove("reason");
             }
-            let told = back(other);
-            assert!(told.reason.is_unknown() && told.why().to_string() == report.why().to_string(), "{told:?}");
+            let text = back(other);
+            assert!(text.reason.is_unknown() && text.why().to_string() == report.why().to_string(), "{text:?}");
         }
         let on = Reason::Switch { direction: Direction::Read, on: true };
         assert_eq!(

@@ -10,7 +10,7 @@ use serde::Serialize;
 use tributary::drivers::{Layout, driver};
 use tributary::engine::capture::{Call, Header};
 use tributary::engine::planning::{Exchanged, HISTOGRAM, Planner, Received, count_bytes};
-use tributary::engine::{Amount, FanIn};
+use tributary::engine::{AccessStats, FanIn};
 use tributary::hints::DriverName;
 use tributary::{Error, Hints, Rank, Topology};
 
@@ -92,8 +92,8 @@ pub fn plan(header: &Header, topology: &Topology, hints: &Hints, call: (usize, &
         return Err(bad("unit of the capture", "0", "1 or more bytes"));
     }
     let driver = driver(name, "".as_ref());
-    let mut amount = Amount::NONE;
-    ranks.iter().for_each(|call| amount.merge(&Amount::from_extents(&call.file, 0)));
+    let mut amount = AccessStats::NONE;
+    ranks.iter().for_each(|call| amount.merge(&AccessStats::from_extents(&call.file, 0)));
     let histogram = || {
         let mut histogram = vec![0; HISTOGRAM];
         for call in ranks.iter().filter(|call| call.file.count() > 0) {

@@ -22,7 +22,7 @@ const DOUBT: f64 = 0.05;
 
 /// Times of one run in seconds.
 #[derive(Debug, Clone, Copy)]
-struct Took {
+struct CallTimes {
     /// Seconds inside MPI_File_* on the rank with the longest time there; none if no rank called MPI_File_*.
     inside: Option<f64>,
     whole: f64,
@@ -56,7 +56,12 @@ pub fn run(options: &RunOptions) -> Result<(), Failure> {
 
 /// Adds pairs of runs until the ratio is stable, the time is over, or the command fails. The last run is with the
 /// library, so that its files stay.
-fn repeat(options: &RunOptions, inside: &Path, begin: Instant, pairs: &mut Vec<(Took, Took)>) -> Result<(), Failure> {
+fn repeat(
+    options: &RunOptions,
+    inside: &Path,
+    begin: Instant,
+    pairs: &mut Vec<(CallTimes, CallTimes)>,
+) -> Result<(), Failure> {
     while pairs.len() < PAIRS && !Gain::from_pairs(pairs).stands() {
         // Another pair begins only if it would end within the time.
         let (without, with) = pairs[0];
@@ -78,7 +83,12 @@ fn repeat(options: &RunOptions, inside: &Path, begin: Instant, pairs: &mut Vec<(
 }
 
 /// Runs the command once. It prints and reads as this process does if `is_shown`; otherwise it prints nothing.
-fn once(options: &RunOptions, inside: &Path, is_with: bool, is_shown: bool) -> Result<(ExitStatus, Took), Failure> {
+fn once(
+    options: &RunOptions,
+    inside: &Path,
+    is_with: bool,
+    is_shown: bool,
+) -> Result<(ExitStatus, CallTimes), Failure> {
     let folder = tempfile::tempdir()?;
     let plan = RunPlan::measured(options, inside, is_with, folder.path())?;
     let mut command = plan.ready.command();
@@ -91,7 +101,7 @@ fn once(options: &RunOptions, inside: &Path, is_with: bool, is_shown: bool) -> R
     let status = child::run(&mut command).unwrap_or_else(|cause| not_started(&command, &cause));
     let whole = begin.elapsed().as_secs_f64();
     let (inside, ranks) = compare::seconds_inside(folder.path())?;
-    Ok((status, Took { inside, whole, ranks }))
+    Ok((status, CallTimes { inside, whole, ranks }))
 }
 
 /// Result of the pairs of runs.
@@ -113,18 +123,19 @@ struct Gain {
 
 impl Gain {
     /// Computes the gain from the times inside MPI-IO if all runs have them, or else from the whole times.
-    fn from_pairs(pairs: &[(Took, Took)]) -> Self {
+    fn from_pairs(pairs: &[(CallTimes, CallTimes)]) -> Self {
         let is_inside = pairs.iter().all(|(without, with)| without.inside.is_some() && with.inside.is_some());
-        let seconds = |took: &Took| took.inside.filter(|_| is_inside).unwrap_or(took.whole);
-        let ratio = |(without, with): &(Took, Took)| match seconds(with) {
+        let seconds = |took: &CallTimes| took.inside.filter(|_| is_inside).unwrap_or(took.whole);
+        let ratio = |(without, with): &(CallTimes, CallTimes)| match seconds(with) {
             with if with > 0.0 => seconds(without) / with,
             _ => 1.0,
         };
         let mut ratios: Vec<f64> = pairs.iter().map(ratio).collect();
         ratios.sort_by(f64::total_cmp);
         let at = rank_of_interval(ratios.len());
-        let middle =
-            |of: &dyn Fn(&(Took, Took)) -> f64| median(&pairs.iter().map(of).collect::<Vec<_>>()).unwrap_or(f64::NAN);
+        let middle = |of: &dyn Fn(&(CallTimes, CallTimes)) -> f64| {
+            median(&pairs.iter().map(of).collect::<Vec<_>>()).unwrap_or(f64::NAN)
+        };
         Self {
             seconds: [middle(&|pair| seconds(&pair.0)), middle(&|pair| seconds(&pair.1))],
             whole: [middle(&|pair| pair.0.whole), middle(&|pair| pair.1.whole)],
@@ -169,7 +180,7 @@ impl Gain {
 }
 
 /// Returns the line that is printed about the gain.
-fn line(pairs: &[(Took, Took)]) -> String {
+fn line(pairs: &[(CallTimes, CallTimes)]) -> String {
     let gain = Gain::from_pairs(pairs);
     let ([before, after], [start, end]) = (gain.seconds, gain.whole);
     let what = match gain.ranks {
@@ -213,8 +224,8 @@ fn rank_of_interval(count: usize) -> usize {
 mod tests {
     use super::*;
 
-    fn pair(without: f64, with: f64) -> (Took, Took) {
-        let took = |seconds| Took { inside: Some(seconds), whole: seconds + 1.0, ranks: 2 };
+    fn pair(without: f64, with: f64) -> (CallTimes, CallTimes) {
+        let took = |seconds| CallTimes { inside: Some(seconds), whole: seconds + 1.0, ranks: 2 };
         (took(without), took(with))
     }
 
@@ -227,7 +238,7 @@ mod tests {
             ),
             "{said}"
         );
-        let took = |whole| Took { inside: None, whole, ranks: 2 };
+        let took = |whole| CallTimes { inside: None, whole, ranks: 2 };
         let said = line(&[(took(5.0), took(10.0))]);
         assert!(
             said.starts_with("2.00 times slower with the library (one run of each): 5.0000 s without it"),

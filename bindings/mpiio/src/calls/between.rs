@@ -82,11 +82,11 @@ pub fn sync(function: &'static InterposedFunction, arguments: &[Word]) -> Answer
     let Some(shared) = files::find(handle) else { return Answer::Pass };
     pending::settle(&shared);
     let mut file = shared.lock();
-    let (speaks, path) = (file.backend.is_first, file.backend.path.clone());
+    let (prints, path) = (file.backend.is_first, file.backend.path.clone());
     let waiting = file.backend.waiting();
     let checked = file.backend.check_unopened(CallOfUnopened::Sync, function);
     if let Err(error) = pending::complete(waiting.as_ref(), checked) {
-        return Answer::Raise { file: handle, error, speaks };
+        return Answer::Raise { file: handle, error, prints };
     }
     let Runner::Engine(engine) = &mut file.backend.runner else { return Answer::Pass };
     binding::call_them(engine, function.full_name());
@@ -98,7 +98,7 @@ pub fn sync(function: &'static InterposedFunction, arguments: &[Word]) -> Answer
     });
     match pending::complete(waiting.as_ref(), synced) {
         Ok(()) => Answer::code(SUCCESS),
-        Err(error) => Answer::Raise { file: handle, error, speaks },
+        Err(error) => Answer::Raise { file: handle, error, prints },
     }
 }
 
@@ -128,11 +128,11 @@ fn between(
     pending::settle(shared);
     shared.wait_for_writes(|| None);
     let mut file = shared.lock();
-    let (speaks, path, waiting) = (file.backend.is_first, file.backend.path.clone(), file.backend.waiting());
+    let (prints, path, waiting) = (file.backend.is_first, file.backend.path.clone(), file.backend.waiting());
     if let Some(call) = unopened
         && let Err(error) = pending::complete(waiting.as_ref(), file.backend.check_unopened(call, function))
     {
-        return Some(Answer::Raise { file: handle, error, speaks });
+        return Some(Answer::Raise { file: handle, error, prints });
     }
     let Runner::Engine(engine) = &mut file.backend.runner else { return None };
     binding::call_them(engine, function.full_name());
@@ -148,7 +148,7 @@ fn between(
             then(&mut file);
             Answer::code(SUCCESS)
         }
-        Err(error) => failure(handle, code, error, speaks),
+        Err(error) => failure(handle, code, error, prints),
     })
 }
 
@@ -170,18 +170,18 @@ pub fn left_write(
         let code = code as c_int;
         step.into_iter().filter(|_| code == SUCCESS).for_each(Step::keep);
         let mut file = shared.lock();
-        let (speaks, waiting) = (file.backend.is_first, file.backend.waiting());
+        let (prints, waiting) = (file.backend.is_first, file.backend.waiting());
         match pending::complete(waiting.as_ref(), file.backend.wait_for_all(function)) {
             Ok(()) if code == SUCCESS => Answer::code(SUCCESS),
             Ok(()) => mpi_failure(handle, code),
-            Err(error) => failure(handle, code, error, speaks),
+            Err(error) => failure(handle, code, error, prints),
         }
     })
 }
 
 /// Returns the answer after a failure: MPI's `code` on a rank where MPI failed, otherwise the error of all ranks.
-fn failure(handle: Word, code: c_int, error: tributary::Error, speaks: bool) -> Answer {
-    if code == SUCCESS { Answer::Raise { file: handle, error, speaks } } else { mpi_failure(handle, code) }
+fn failure(handle: Word, code: c_int, error: tributary::Error, prints: bool) -> Answer {
+    if code == SUCCESS { Answer::Raise { file: handle, error, prints } } else { mpi_failure(handle, code) }
 }
 
 /// Returns the answer that raises MPI's code.

@@ -32,13 +32,13 @@ pub fn close(function: &'static InterposedFunction, arguments: &[Word]) -> Answe
         sieved = shared.sieving.as_ref().map_or(SUCCESS, Sieving::close);
     }
     let Some((mut file, mut counts)) = files::remove(handle) else { return Answer::Pass };
-    let (speaks, path) = (file.backend.is_first, file.backend.path.clone());
+    let (prints, path) = (file.backend.is_first, file.backend.path.clone());
     if report::is_wanted() {
         file.backend.start_if_single_rank(function, true);
     }
     describe_hints(&mut file, &counts);
     let report = Report::wanted(&file, &counts);
-    job::add(speaks, &counts);
+    job::add(prints, &counts);
     let (waiting, stall, mut backend) = (file.backend.waiting(), file.backend.stall_terms(), file.backend);
     let (is_reported, mut alone, mut deleted) = (backend.is_reported, counts.alone, None);
     let closed = pending::complete(waiting.as_ref(), async {
@@ -61,7 +61,7 @@ pub fn close(function: &'static InterposedFunction, arguments: &[Word]) -> Answe
         Ok(closed)
     });
     if let Err(error) = &closed {
-        counts.failures.note(function.full_name(), error, speaks);
+        counts.failures.note(function.full_name(), error, prints);
     }
     if let Some(mut report) = report {
         report.failed = counts.failures.failed();

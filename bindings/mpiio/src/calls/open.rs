@@ -8,7 +8,7 @@ use std::sync::{Arc, Once};
 
 use tributary::Error;
 use tributary::drivers::{self, OpenStorage, SystemFiles};
-use tributary::engine::binding::alone;
+use tributary::engine::binding::abort_job_on_error;
 use tributary::error::FileOperation;
 use tributary::hints::{FileHints, Hints, Switch};
 use tributary_abi::{constants, handles};
@@ -62,7 +62,7 @@ pub fn open(function: &'static InterposedFunction, arguments: &[Word]) -> Answer
     // This comes before the file is opened, because a rank on which the open fails must take part. If only this rank
     // fails here, the job ends, unless the environment says otherwise.
     // SAFETY: `comm` is an intracommunicator.
-    let taken = left_always.is_none().then(|| alone(unsafe { channel::take(comm, wants) }));
+    let taken = left_always.is_none().then(|| abort_job_on_error(unsafe { channel::take(comm, wants) }));
     let left = is_first.then(|| hints::left_by_site(&plain_name)).flatten();
     let is_literal = is_literal_maybe(name);
     let is_of_pnetcdf = pnetcdf::take_answered();

@@ -50,7 +50,7 @@ pub fn by_own_handle(form: Form, arguments: &[Word]) -> Option<Answer> {
         Err(error) => {
             // SAFETY: as above.
             unsafe { status::set(call.result as *mut _, 0) };
-            Answer::Raise { file: handle, error, speaks: true }
+            Answer::Raise { file: handle, error, prints: true }
         }
     })
 }
@@ -113,7 +113,7 @@ pub fn write_at(
                 unsafe { status::set(call.result as *mut _, *written.as_ref().unwrap_or(&0)) };
                 return match written {
                     Ok(_) => then(to_word(SUCCESS)),
-                    Err(error) => Answer::Raise { file: first, error, speaks: true },
+                    Err(error) => Answer::Raise { file: first, error, prints: true },
                 };
             }
         }

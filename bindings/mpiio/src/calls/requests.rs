@@ -13,7 +13,7 @@ use std::ffi::{c_int, c_void};
 use std::sync::Arc;
 
 use tributary::Error;
-use tributary::engine::binding::alone;
+use tributary::engine::binding::abort_job_on_error;
 use tributary_abi::{MPI_Request, MPI_Status, constants, function_name};
 
 use super::get_status::{self, RequestArray, look};
@@ -178,7 +178,7 @@ fn taken(code: Word) -> Word {
     let what = || format!("MPI cannot complete the request of a call that has ended: MPI error code {}", code as c_int);
     let taken = if code as c_int == SUCCESS { Ok(()) } else { Err(Error::fabric(what())) };
     // If the environment says so, the program gets the error.
-    let _ = alone(taken);
+    let _ = abort_job_on_error(taken);
     code
 }
 

@@ -10,7 +10,7 @@
 use std::sync::Arc;
 
 use tributary::engine::CallForm;
-use tributary::engine::binding::alone;
+use tributary::engine::binding::abort_job_on_error;
 use tributary::{Direction, Error};
 
 use super::between;
@@ -69,16 +69,16 @@ pub fn run(
         return start(&shared, &mut file, function, &call).unwrap_or_else(|error| {
             // SAFETY: the request argument of the program's call; a split collective's begin has none and does not get here.
             unsafe { status::no_request(call.result as *mut _) };
-            Answer::Raise { file: handle, error, speaks: file.backend.is_first }
+            Answer::Raise { file: handle, error, prints: file.backend.is_first }
         });
     }
-    let speaks = file.backend.is_first;
+    let prints = file.backend.is_first;
     let step = Step::of(&call, &shared);
     // SAFETY: the program's buffer is valid for its count and datatype, and nothing else uses it during the call.
     let mut access = unsafe { call.access(&file.view, step.as_ref().map(|step| step.offset)) };
     let outcome = if pending::is_any() {
         // Calls in flight must advance meanwhile: another rank may start this call only after one of them has ended.
-        let ticket = CallTicket::new(handle, function, speaks);
+        let ticket = CallTicket::new(handle, function, prints);
         file.queue.push(&shared, QueuedCall { form, access, for_mpi: None, ticket: ticket.clone() });
         drop(file);
         pending::drive(&ticket);
@@ -102,7 +102,7 @@ pub fn run(
         Err(error) => {
             // SAFETY: as above.
             unsafe { status::set(call.result as *mut _, 0) };
-            Answer::Raise { file: handle, error, speaks }
+            Answer::Raise { file: handle, error, prints }
         }
     }
 }
@@ -126,12 +126,12 @@ fn start(
     let moved = step.as_ref().map(|step| step.offset);
     // SAFETY: the program's buffer is valid for its count and datatype, and nothing else uses it until the call has ended.
     let access = unsafe { call.access(&file.view, moved) };
-    let offset = call.offset.or(moved).map_or_else(|| alone(pointed::position(call.file)), Ok)?;
+    let offset = call.offset.or(moved).map_or_else(|| abort_job_on_error(pointed::position(call.file)), Ok)?;
     let for_mpi = Some(MpiArguments::new(*call, offset));
     let ticket = CallTicket::new(call.file, function, file.backend.is_first);
     if form.ending == CallForm::NonBlocking {
         // SAFETY: the request of the program's call.
-        alone(unsafe { ticket.make_request(call.result as *mut _) })?;
+        abort_job_on_error(unsafe { ticket.make_request(call.result as *mut _) })?;
     } else {
         file.split = Some(Split { form, ticket: Some(ticket.clone()) });
     }

@@ -244,7 +244,7 @@ impl CallCounts {
     pub fn paths(&self, word: fn(Path) -> &'static str) -> BTreeMap<String, u64> {
         let mut paths = BTreeMap::new();
         for (&(path, reason, auto), &calls) in &self.paths {
-            *paths.entry(format!("{}: {}", word(path), Why { reason, auto, told: None })).or_default() += calls;
+            *paths.entry(format!("{}: {}", word(path), Why { reason, auto, text: None })).or_default() += calls;
         }
         paths
     }

@@ -197,9 +197,9 @@ impl InterposedFunction {
     /// Looks up the function behind ours. Two threads that do so at once find the same function.
     #[cold]
     fn look_up(&self) -> Option<*mut c_void> {
-        let next = behind(self.profiling).or_else(|| {
+        let next = next_definition(self.profiling).or_else(|| {
             let small = CString::new(self.profiling.to_bytes().strip_suffix(b"_c")?).ok()?;
-            let next = behind(&small)?;
+            let next = next_definition(&small)?;
             self.is_small.store(true, Ordering::Relaxed);
             Some(next)
         })?;
@@ -235,7 +235,7 @@ pub unsafe fn call_address(address: *mut c_void, arguments: &[Word]) -> Word {
 
 /// Returns the address of the next definition of `name` in the linker's order; or the MPI library's definition, if
 /// that library is not in the order, as under mpi4py.
-fn behind(name: &CStr) -> Option<*mut c_void> {
+fn next_definition(name: &CStr) -> Option<*mut c_void> {
     // SAFETY: a terminated name.
     let next = unsafe { libc::dlsym(libc::RTLD_NEXT, name.as_ptr()) };
     if next.is_null() { function(name) } else { Some(next) }

@@ -51,12 +51,12 @@ struct FileGroup {
     comm: SharedComm,
     /// True if the group is kept when it has no open files.
     is_kept: bool,
-    places: Vec<Place>,
+    places: Vec<SlotState>,
 }
 
 /// A place for one open file in a group.
 #[derive(Default)]
-struct Place {
+struct SlotState {
     is_taken: bool,
     /// Endpoint that the last file at this place left, with the memory that its ranks share.
     endpoint: Option<MovableEndpoint>,
@@ -69,9 +69,9 @@ struct MovableEndpoint(Endpoint);
 unsafe impl Send for MovableEndpoint {}
 
 /// The place that the endpoint of an open file occupies. Dropping the seat frees the place for other files.
-pub enum Seat {
+pub enum Slot {
     /// The endpoint is at a place of a group.
-    Place {
+    Shared {
         /// Number of the group.
         group: u64,
         /// Index of the place in the group.
@@ -114,7 +114,7 @@ pub struct TakenFile {
     /// Endpoint of this rank, for messages to the other ranks of the file.
     pub endpoint: Endpoint,
     /// Place in a group that the endpoint goes back to when the file is closed.
-    pub seat: Seat,
+    pub seat: Slot,
     /// True if any rank wants a report of the file; the same on all ranks.
     pub is_reported: bool,
 }
@@ -147,7 +147,7 @@ pub unsafe fn take(comm: MPI_Comm, wants: Wants<'_>) -> Result<Result<TakenFile,
         }
         // SAFETY: likewise.
         let own = unsafe { own(comm, &wait) };
-        return Ok(own.map(|endpoint| TakenFile { endpoint, seat: Seat::Own, is_reported }));
+        return Ok(own.map(|endpoint| TakenFile { endpoint, seat: Slot::Own, is_reported }));
     }
     let group = match found {
         Some(number) if agreed.has(OpenOffer::HAS_GROUP) => number,
@@ -163,7 +163,7 @@ pub unsafe fn take(comm: MPI_Comm, wants: Wants<'_>) -> Result<Result<TakenFile,
     }
     let number = agreed.free.trailing_zeros() as usize;
     let mut endpoint = groups().seat(group, number, agreed.kept >> number & 1 == 1)?;
-    let seat = Seat::Place { group, number, has_the_whole_program: is_world };
+    let seat = Slot::Shared { group, number, has_the_whole_program: is_world };
     // Done here, so that a call in flight on one host needs no message, and goes on while its rank waits outside MPI.
     if agreed.has(OpenOffer::SHARES) {
         let waiting = endpoint.waiting().clone();
@@ -182,7 +182,7 @@ fn take_single(wants: Wants<'_>) -> Result<TakenFile, String> {
     groups.single += 1;
     drop(groups);
     let has_the_whole_program = has_all_ranks(1) && has_one_thread_at_a_time().unwrap_or(false);
-    let seat = Seat::Single { has_the_whole_program };
+    let seat = Slot::Single { has_the_whole_program };
     Ok(TakenFile { endpoint: Endpoint::new(Box::new(SingleRank::new())), seat, is_reported: wants.report })
 }
 
@@ -297,7 +297,7 @@ impl Groups {
         let gone = || Error::internal(0, "a group of files is not there");
         let group = self.group(group).ok_or_else(gone)?;
         if group.places.len() <= number {
-            group.places.resize_with(number + 1, Place::default);
+            group.places.resize_with(number + 1, SlotState::default);
         }
         let place = &mut group.places[number];
         let endpoint = match place.endpoint.take().filter(|_| is_kept) {
@@ -318,10 +318,10 @@ impl Groups {
     }
 }
 
-impl Seat {
+impl Slot {
     /// Returns true if the file's ranks are all ranks of the program, and one thread at a time calls MPI.
     pub fn has_the_whole_program(&self) -> bool {
-        let (Self::Place { has_the_whole_program, .. } | Self::Single { has_the_whole_program }) = self else {
+        let (Self::Shared { has_the_whole_program, .. } | Self::Single { has_the_whole_program }) = self else {
             return false;
         };
         *has_the_whole_program
@@ -330,17 +330,17 @@ impl Seat {
     /// Keeps the endpoint of a file for the next file at the same place. Local. All ranks must do this between the
     /// same two opens of these ranks.
     pub fn keep(&self, endpoint: Endpoint) {
-        let Self::Place { group, number, .. } = *self else { return };
+        let Self::Shared { group, number, .. } = *self else { return };
         if let Some(group) = groups().group(group) {
             group.places[number].endpoint = Some(MovableEndpoint(endpoint));
         }
     }
 }
 
-impl Drop for Seat {
+impl Drop for Slot {
     fn drop(&mut self) {
         let gone = match *self {
-            Self::Place { group, number, .. } => groups().leave(group, number),
+            Self::Shared { group, number, .. } => groups().leave(group, number),
             Self::Own => {
                 groups().own -= 1;
                 None

@@ -63,7 +63,7 @@ impl<'world> Benchmark<'world> {
     }
 
     /// Returns true if this rank prints the results.
-    pub fn speaks(&self) -> bool {
+    pub fn prints(&self) -> bool {
         self.endpoint.rank() == 0
     }
 

@@ -29,17 +29,17 @@ use crate::cli::guidelines::GuidelinesOptions;
 pub fn run(options: &GuidelinesOptions) -> Result<(), Failure> {
     let world = tributary::fabric::mpi::initialise()?;
     let mut benchmark = benchmark::Benchmark::new(&world)?;
-    let speaks = benchmark.speaks();
+    let prints = benchmark.prints();
     let mut all = Vec::new();
     for &operation in &options.operations {
         for problem in sizes::problems(benchmark.ranks(), &options.blocks) {
             let times = benchmark.measure(operation, &problem, options.repetitions as usize);
-            let times = times.map_err(|error| Failure::new(error).said_by(speaks))?;
+            let times = times.map_err(|error| Failure::new(error).said_by(prints))?;
             let violations = judge::violations(operation, &problem, &times, options.slack);
             all.push(show::MeasuredProblem { operation, problem, times, violations });
         }
     }
-    match (speaks, options.json) {
+    match (prints, options.json) {
         (false, _) => Ok(()),
         (true, true) => say(show::json(&benchmark, options, &all)),
         (true, false) => say(show::table(&benchmark, options, &all)),

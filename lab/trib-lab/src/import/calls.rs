@@ -94,7 +94,7 @@ pub fn outcomes(module: Module, calls: &[Window]) -> Vec<CallOutcome> {
         let writes = call.direction == Direction::Write;
         let report = CallReport {
             path: if module == Module::Posix { Path::Direct } else { Path::Exchange },
-            told: Some(match module {
+            text: Some(match module {
                 Module::Posix => "calls of the file system, from Darshan".into(),
                 Module::Mpiio => "not known: calls of MPI-IO, from Darshan".into(),
             }),

@@ -41,12 +41,12 @@ pub fn run(options: &KernelsOptions, fabric: Fabric) -> Result<(), Failure> {
 
 /// Runs the command on MPI, in every process.
 fn on_mpi(options: &KernelsOptions) -> Result<(), Failure> {
-    let (_world, endpoint, speaks) = crate::tune::under_mpi(options.measured.ranks)?;
+    let (_world, endpoint, prints) = crate::tune::under_mpi(options.measured.ranks)?;
     // `MPICH Version: 4.0.2`, or `Open MPI v4.1.4, package: ...`.
     let name = mpi::library().replace(" Version:", "");
     let name = name.split(',').next().unwrap_or_default().to_string();
     let library = [Some(name), mpi::device()].into_iter().flatten().collect::<Vec<_>>().join(", ");
-    let found = measure(endpoint, options, &library).map_err(|failure| failure.said_by(speaks))?;
+    let found = measure(endpoint, options, &library).map_err(|failure| failure.said_by(prints))?;
     found.map_or(Ok(()), |found| found.say(options))
 }
 
@@ -64,10 +64,10 @@ struct MeasurementPlan {
 
 impl MeasurementPlan {
     /// Checks the whole command line.
-    fn new(options: &KernelsOptions, ranks: usize, speaks: bool) -> Result<Self, Failure> {
+    fn new(options: &KernelsOptions, ranks: usize, prints: bool) -> Result<Self, Failure> {
         let hints = hints::of_process()?;
         let (cases, left_out) = cases::all(options, ranks)?;
-        if !speaks {
+        if !prints {
             return Ok(Self { cases, left_out, hints, rows: Vec::new(), file: None });
         }
         options.markdown.iter().try_for_each(|path| show::check(path))?;

@@ -35,10 +35,10 @@ pub fn run(options: &MachineOptions) -> Result<(), Failure> {
 
 /// Runs the command on MPI, in every process.
 fn on_mpi(options: &MachineOptions) -> Result<(), Failure> {
-    let (_world, mut endpoint, speaks) = under_mpi(options.ranks)?;
+    let (_world, mut endpoint, prints) = under_mpi(options.ranks)?;
     let (machine, figures) =
-        measured(&mut endpoint, options, "mpi").map_err(|error| Failure::new(error).said_by(speaks))?;
-    if speaks { finish(options, &machine, &figures) } else { Ok(()) }
+        measured(&mut endpoint, options, "mpi").map_err(|error| Failure::new(error).said_by(prints))?;
+    if prints { finish(options, &machine, &figures) } else { Ok(()) }
 }
 
 /// Measures what messages cost. Collective. Rank 0 shows its progress if standard error is a terminal.

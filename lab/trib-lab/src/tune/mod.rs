@@ -18,12 +18,12 @@ use trib::Failure;
 pub fn under_mpi(wanted: Option<u64>) -> Result<(tributary::fabric::mpi::World, tributary::Endpoint, bool), Failure> {
     let world = tributary::fabric::mpi::initialise()?;
     let endpoint = tributary::Endpoint::new(Box::new(world.endpoint()?));
-    let (ranks, speaks) = (endpoint.ranks() as u64, endpoint.rank() == 0);
+    let (ranks, prints) = (endpoint.ranks() as u64, endpoint.rank() == 0);
     if wanted.is_some_and(|wanted| wanted != ranks) {
         let failure = Failure::new(format!("ranks: mpiexec started {ranks}, but --ranks is another number"));
-        return Err(failure.said_by(speaks));
+        return Err(failure.said_by(prints));
     }
-    Ok((world, endpoint, speaks))
+    Ok((world, endpoint, prints))
 }
 
 /// Checks, before anything is measured, that a file can be written.

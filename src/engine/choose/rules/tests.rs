@@ -2,22 +2,23 @@ use Direction::{Read, Write};
 
 use crate::engine::choose::rules::*;
 
-const MANY: Amount = Amount { start: 0, end: 1 << 21, bytes: 1 << 20, requests: 1 << 14, most: 1 << 12, touched: 0 };
+const MANY: AccessStats =
+    AccessStats { start: 0, end: 1 << 21, bytes: 1 << 20, requests: 1 << 14, most: 1 << 12, touched: 0 };
 const CALL: CallShape = CallShape {
     all: MANY,
     left: MANY,
     disjoint: Some(true),
     hosts_are_apart: false,
-    came_along: false,
+    is_inline: false,
     no_memory: false,
     transferred: 0,
 };
 
-fn left(left: Amount) -> CallShape {
+fn left(left: AccessStats) -> CallShape {
     CallShape { left, ..CALL }
 }
 
-fn overlapping(left: Amount) -> CallShape {
+fn overlapping(left: AccessStats) -> CallShape {
     CallShape { left, disjoint: Some(false), ..CALL }
 }
 
@@ -32,12 +33,13 @@ fn check(cases: &[Case], in_memory: bool) {
 
 #[test]
 fn paths_of_all_ranks() {
-    let (none, behind) = (CallShape { all: Amount::NONE, ..left(Amount::NONE) }, left(Amount { end: 0, ..MANY }));
-    let independent = left(Amount::NONE);
+    let (none, behind) =
+        (CallShape { all: AccessStats::NONE, ..left(AccessStats::NONE) }, left(AccessStats { end: 0, ..MANY }));
+    let independent = left(AccessStats::NONE);
     for in_memory in [false, true] {
         let cases = [
             (Write, "", none, Path::Nothing, Reason::NoData),
-            (Read, "romio_cb_read=disable", behind, Path::Nothing, Reason::BehindEnd),
+            (Read, "romio_cb_read=disable", behind, Path::Nothing, Reason::PastEnd),
             (Write, "", independent, Path::Independent, Reason::WroteItself),
             (Read, "", independent, Path::Independent, Reason::ReadItself),
         ];
@@ -50,14 +52,14 @@ fn paths_by_messages() {
     let small = Reason::SmallRequests { mean: 64, large: 16_384 };
     let (large, direct_min) = (Reason::LargeRequests { mean: 16_384 }, "locks;trib_direct_min=8192");
     let switched = |direction, on| Reason::Switch { direction, on };
-    let some_large = Amount { requests: 64, ..MANY };
+    let some_large = AccessStats { requests: 64, ..MANY };
     let (larges, apart) = (left(some_large), CallShape { hosts_are_apart: true, ..overlapping(MANY) });
-    let tiny = Amount { bytes: 999, ..MANY };
-    let along = |left| CallShape { left, came_along: true, ..CALL };
+    let tiny = AccessStats { bytes: 999, ..MANY };
+    let along = |left| CallShape { left, is_inline: true, ..CALL };
     let cases = [
         (Write, "", CALL, Path::Exchange, small),
         (Read, "", CALL, Path::Exchange, small),
-        (Write, "", along(tiny), Path::Root, Reason::CameAlong),
+        (Write, "", along(tiny), Path::Root, Reason::Inline),
         (Write, "", along(MANY), Path::Exchange, small),
         (Write, "", apart, Path::Hosts, Reason::HostsApart),
         (Write, "", larges, Path::Direct, large),
@@ -75,7 +77,7 @@ fn paths_by_messages() {
         (Read, "romio_cb_write=disable", CALL, Path::Exchange, small),
     ];
     check(&cases, false);
-    let few = |call: CallShape| CallShape { all: Amount { most: 4, ..MANY }, disjoint: Some(true), ..call };
+    let few = |call: CallShape| CallShape { all: AccessStats { most: 4, ..MANY }, disjoint: Some(true), ..call };
     let cases = [
         (Read, "", few(CALL), Path::Direct, Reason::FewApart),
         (Read, "", few(apart), Path::Direct, Reason::FewApart),
@@ -92,9 +94,9 @@ fn paths_by_messages() {
 #[test]
 fn writes_look_whether_ranges_overlap() {
     let unknown =
-        |requests, transferred| CallShape { disjoint: None, transferred, ..left(Amount { requests, ..MANY }) };
+        |requests, transferred| CallShape { disjoint: None, transferred, ..left(AccessStats { requests, ..MANY }) };
     let looks = |direction, hints, shape: CallShape| {
-        with(direction, hints, |rules| rules.must_look(&shape, rules.decide(&shape).path))
+        with(direction, hints, |rules| rules.needs_overlap_check(&shape, rules.decide(&shape).path))
     };
     assert!(looks(Write, "", unknown(64, 0)) && looks(Write, "", unknown(1 << 14, 9)));
     assert!(!looks(Write, "", unknown(1 << 14, 0)) && !looks(Read, "", unknown(64, 9)));
@@ -104,9 +106,9 @@ fn writes_look_whether_ranges_overlap() {
 #[test]
 fn paths_through_memory() {
     let (in_slots, in_order) =
-        (CallShape { came_along: true, ..CALL }, "romio_cb_write=disable; trib_overlap=rank_order");
-    let large = Amount { requests: 64, most: 64, ..MANY };
-    let few = Amount { requests: 256, most: 8, end: 1 << 26, ..MANY };
+        (CallShape { is_inline: true, ..CALL }, "romio_cb_write=disable; trib_overlap=rank_order");
+    let large = AccessStats { requests: 64, most: 64, ..MANY };
+    let few = AccessStats { requests: 256, most: 8, end: 1 << 26, ..MANY };
     let cases = [
         (Write, "", CALL, Path::Windows, Reason::SmallPieces),
         (Write, "", CallShape { no_memory: true, ..CALL }, Path::Direct, Reason::NoMemory),
@@ -123,8 +125,8 @@ fn paths_through_memory() {
         (Write, "", left(large), Path::Direct, Reason::LargePieces),
         (Write, "locks;", left(large), Path::Windows, Reason::SmallPieces),
         (Write, "", left(few), Path::Direct, Reason::FarApart),
-        (Write, "", left(Amount { most: 9, ..few }), Path::Windows, Reason::SmallPieces),
-        (Write, "", left(Amount { end: 1 << 25, ..few }), Path::Windows, Reason::SmallPieces),
+        (Write, "", left(AccessStats { most: 9, ..few }), Path::Windows, Reason::SmallPieces),
+        (Write, "", left(AccessStats { end: 1 << 25, ..few }), Path::Windows, Reason::SmallPieces),
     ];
     check(&cases, true);
 }
@@ -163,8 +165,14 @@ fn pieces_that_go_before_the_ranks_meet() {
     for (direction, hints, count, len, by_messages, in_memory) in cases {
         let file = Extents::strided(0, len, 1 << 21, count).unwrap();
         let found = with(direction, hints, |rules| match direction {
-            Write => (rules.writes_early(&file, false), through_memory(rules).writes_early(&file, true)),
-            Read => (rules.reads_early(&file, true), through_memory(rules).reads_early(&file, true)),
+            Write => (
+                rules.can_write_before_agreement(&file, false),
+                through_memory(rules).can_write_before_agreement(&file, true),
+            ),
+            Read => (
+                rules.can_read_before_agreement(&file, true),
+                through_memory(rules).can_read_before_agreement(&file, true),
+            ),
         });
         assert_eq!(found, (by_messages, in_memory), "{direction:?} of {count} x {len} with {hints:?}");
     }

@@ -14,7 +14,7 @@ use tributary_abi::constants;
 use crate::file::backend::{Backend, Runner};
 use crate::mpi::abi::errors::io_outcome;
 use crate::mpi::next::InterposedFunction;
-use crate::opening::channel::Seat;
+use crate::opening::channel::Slot;
 
 impl Backend {
     /// Closes the engine's file, in a call of `function`. Collective if the engine has opened the file.
@@ -43,7 +43,7 @@ pub struct Closed {
     endpoint: Option<Endpoint>,
     /// True if the ranks agree on the result of MPI's close: the engine had opened the file, or MPI deletes it.
     is_agreed: bool,
-    seat: Option<Seat>,
+    seat: Option<Slot>,
 }
 
 impl Closed {

@@ -24,7 +24,7 @@ use crate::file::hints::{effective, given};
 use crate::file::sieving::{self, Promise};
 use crate::file::single_rank::SingleRankHandle;
 use crate::mpi::next::InterposedFunction;
-use crate::opening::channel::Seat;
+use crate::opening::channel::Slot;
 
 mod attempt;
 mod closed;
@@ -64,7 +64,7 @@ pub struct Backend {
     /// True if any rank wants a report of the file; the same on all ranks.
     pub is_reported: bool,
     /// Place that the file's endpoint goes back to when the file is closed, if the file has an endpoint.
-    seat: Option<Seat>,
+    seat: Option<Slot>,
     /// Handle for calls that need no engine, if the file has a single rank.
     single: Option<Box<SingleRankHandle>>,
     /// New hints of this rank since the file was opened. The next collective call applies the hints of the first rank
@@ -80,7 +80,7 @@ pub struct Backend {
 
 impl Backend {
     /// Creates the backend of a file that MPI has opened.
-    pub fn new(path: Arc<Path>, amode: c_int, is_first: bool, runner: Runner, seat: Option<Seat>) -> Self {
+    pub fn new(path: Arc<Path>, amode: c_int, is_first: bool, runner: Runner, seat: Option<Slot>) -> Self {
         let single = match &runner {
             Runner::NotOpened(unopened)
                 if !unopened.has_several_ranks() && amode & constants().mode_sequential == 0 =>
@@ -106,7 +106,7 @@ impl Backend {
 
     /// Returns true if the file's ranks are all ranks of the program, and one thread at a time calls MPI on each. Local.
     pub fn has_the_whole_program(&self) -> bool {
-        self.seat.as_ref().is_some_and(Seat::has_the_whole_program)
+        self.seat.as_ref().is_some_and(Slot::has_the_whole_program)
     }
 
     /// Takes the backend for a non-blocking call. Leaves a stand-in that can answer MPI_File_get_info.
@@ -379,6 +379,6 @@ pub fn note_started_write() {
 
 /// Returns true if only the ranks of a file can write it while they are in a blocking call on it: the ranks are all
 /// ranks of the program, each calls MPI from one thread at a time, and MPI runs no write in the background. Local.
-fn is_sole_writer(seat: Option<&Seat>) -> bool {
-    seat.is_some_and(Seat::has_the_whole_program) && !STARTED_WRITES.load(Ordering::Relaxed)
+fn is_sole_writer(seat: Option<&Slot>) -> bool {
+    seat.is_some_and(Slot::has_the_whole_program) && !STARTED_WRITES.load(Ordering::Relaxed)
 }

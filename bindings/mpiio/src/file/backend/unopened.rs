@@ -20,7 +20,7 @@ use crate::file::job;
 use crate::file::own_handle::{FileIdentity, identity};
 use crate::mpi::abi::has_all_ranks;
 use crate::mpi::next::InterposedFunction;
-use crate::opening::channel::Seat;
+use crate::opening::channel::Slot;
 
 /// Operations with which an allreduce combines the numbers of [`words`]: the lowest rank that does not take the file;
 /// the lowest and the highest fingerprint of the ranks' terms; whether the first rank wants a line about the job; the
@@ -130,7 +130,7 @@ impl UnopenedFile {
     /// error); or an error of MPI.
     pub async fn open(
         mut self,
-        (path, seat): (&Path, Option<&Seat>),
+        (path, seat): (&Path, Option<&Slot>),
         amode: c_int,
         (call, function): (CallOfUnopened, &'static InterposedFunction),
     ) -> Result<Runner, Error> {
@@ -148,7 +148,7 @@ impl UnopenedFile {
         let mut words = words(&decision, call, rank);
         let opens = call == CallOfUnopened::Transfer;
         // Usually all ranks have the same terms, and the engine opens the file at once.
-        let mut first_agreement = FirstAgreement { ops: &WORDS, words: &mut words, goes_on: are_alike, opens };
+        let mut first_agreement = FirstAgreement { ops: &WORDS, values: &mut words, goes_on: are_alike, opens };
         let opened =
             binding::open_after(endpoint, (path, function.full_name()), mode(amode), hints, &mut first_agreement).await;
         if let Err(error) = &opened

@@ -9,7 +9,7 @@ use std::task::{Context, Poll, Waker};
 
 use tributary::access::OwnedAccess;
 use tributary::engine::may_have_device_memory;
-use tributary::fabric::{Waiting, on_a_sending_thread};
+use tributary::fabric::{Waiting, until_mpi_thread};
 use tributary::{Direction, Error};
 
 use crate::file::backend::{Backend, Ended, Runner};
@@ -142,7 +142,7 @@ fn begin(counts: Arc<SharedFile>, file: &mut OpenFile, job: QueuedCall) {
         let outcome = unsafe { backend.attempt(form, &mut access, ticket.function, &counts, None, false).await };
         let outcome = match (outcome, for_mpi) {
             (Ok(Ended::LeftToMpi), Some(arguments)) => {
-                on_a_sending_thread().await;
+                until_mpi_thread().await;
                 let ended = arguments.run().await;
                 match form.direction {
                     Direction::Write => backend.wait_for_all(ticket.function).await.map(|()| ended),

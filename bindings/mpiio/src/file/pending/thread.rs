@@ -9,7 +9,7 @@ use std::sync::atomic::Ordering;
 use std::thread::Thread;
 use std::time::Duration;
 
-use tributary::fabric::send_nothing_here;
+use tributary::fabric::forbid_mpi_here;
 
 use crate::file::pending::{PollPause, VISITS, is_any, progress, progress_without_messages};
 use crate::mpi::abi::has_one_thread_at_a_time;
@@ -57,7 +57,7 @@ fn run() {
 fn run_without_messages() {
     tributary::engine::leave_to_program();
     claim_thread();
-    send_nothing_here();
+    forbid_mpi_here();
     loop {
         while is_any() {
             let visits = VISITS.load(Ordering::Relaxed);

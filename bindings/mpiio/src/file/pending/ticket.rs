@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
 use tributary::Error;
-use tributary::engine::binding::alone;
+use tributary::engine::binding::abort_job_on_error;
 use tributary_abi::{self as ffi, MPI_Request, MPI_Status};
 use tributary_bindings::guard::lock;
 
@@ -35,7 +35,7 @@ pub struct CallTicket {
     /// Function that started the call.
     pub function: &'static InterposedFunction,
     /// True if this rank prints errors.
-    pub speaks: bool,
+    pub prints: bool,
     /// True if the error was counted when MPI queried the request of the component's call.
     is_noted: AtomicBool,
     request: OnceLock<MPI_Request>,
@@ -73,10 +73,10 @@ pub fn live(request: MPI_Request) -> Option<Arc<CallTicket>> {
 }
 
 impl CallTicket {
-    /// Creates a ticket for a call of `function` on a file. `speaks` is true if this rank prints errors.
-    pub fn new(file: Word, function: &'static InterposedFunction, speaks: bool) -> Arc<Self> {
+    /// Creates a ticket for a call of `function` on a file. `prints` is true if this rank prints errors.
+    pub fn new(file: Word, function: &'static InterposedFunction, prints: bool) -> Arc<Self> {
         let is_noted = AtomicBool::new(false);
-        Arc::new(Self { file, function, speaks, is_noted, request: OnceLock::new(), outcome: OnceLock::new() })
+        Arc::new(Self { file, function, prints, is_noted, request: OnceLock::new(), outcome: OnceLock::new() })
     }
 
     /// Returns the result of the call; None while the call is in flight.
@@ -133,7 +133,7 @@ impl CallTicket {
             return to_word(code);
         }
         if let Some(Err(error)) = self.outcome() {
-            files::note_failure(self.file, self.function.full_name(), error, self.speaks);
+            files::note_failure(self.file, self.function.full_name(), error, self.prints);
         }
         raise(self.file, code)
     }
@@ -149,7 +149,7 @@ impl CallTicket {
     /// handler. Returns the code for MPI.
     fn fail_request(&self) -> c_int {
         if let (Some(Err(error)), false) = (self.outcome(), self.is_noted.swap(true, Ordering::Relaxed)) {
-            files::note_failure(self.file, self.function.full_name(), error, self.speaks);
+            files::note_failure(self.file, self.function.full_name(), error, self.prints);
         }
         if let Some(request) = self.request() {
             interposition::component().iter().for_each(|component| (component.point_at_file)(request, self.file));
@@ -171,7 +171,7 @@ impl CallTicket {
             // from here.
             let code = unsafe { ffi::MPI_Grequest_complete(request) };
             // The program would wait for this request for ever, which it does if the environment says so.
-            let _ = alone(check("MPI_Grequest_complete", code));
+            let _ = abort_job_on_error(check("MPI_Grequest_complete", code));
         }
         PENDING.fetch_sub(1, Ordering::Relaxed);
     }

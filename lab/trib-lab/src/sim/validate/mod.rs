@@ -104,9 +104,9 @@ pub fn run(options: &ValidateOptions) -> Result<(), Failure> {
 fn on_mpi(options: &ValidateOptions, repetitions: u64) -> Result<(), Failure> {
     let world = mpi::initialise()?;
     let mut endpoint = Endpoint::new(Box::new(world.endpoint()?));
-    let (ranks, speaks, waiting) = (endpoint.ranks(), endpoint.rank() == 0, endpoint.waiting().clone());
-    let failed = |error: Error| Failure::new(error).said_by(speaks);
-    let ready = match (ranks, speaks) {
+    let (ranks, prints, waiting) = (endpoint.ranks(), endpoint.rank() == 0, endpoint.waiting().clone());
+    let failed = |error: Error| Failure::new(error).said_by(prints);
+    let ready = match (ranks, prints) {
         (1, _) => Err(Error::argument("ranks", 1, "2 or more, by mpiexec -n")),
         (_, true) => writable(options.output.as_deref()),
         _ => Ok(()),
@@ -114,7 +114,7 @@ fn on_mpi(options: &ValidateOptions, repetitions: u64) -> Result<(), Failure> {
     waiting.wait(pin!(agree(&mut endpoint, ready))).map_err(failed)?;
     let cases = case::all(ranks, options.quick);
     let measured = measure::all(&mut endpoint, &cases, repetitions).map_err(failed)?;
-    if speaks { finish(options, "mpi", cases, measured) } else { Ok(()) }
+    if prints { finish(options, "mpi", cases, measured) } else { Ok(()) }
 }
 
 fn finish(

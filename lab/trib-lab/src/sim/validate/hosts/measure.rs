@@ -116,7 +116,7 @@ const CASES_OF_JOB: usize = 6;
 /// # Errors
 /// Errors of MPI, of the patterns and of the library, and wrong bytes.
 pub fn under_mpi(task: &Path) -> Result<(), Failure> {
-    let (_world, mut endpoint, speaks) = crate::tune::under_mpi(None)?;
+    let (_world, mut endpoint, prints) = crate::tune::under_mpi(None)?;
     if mpi::device().is_some_and(|device| device.contains("ucx")) {
         // MPI_Finalize may not return, so the job ends here.
         mpi::end_job(&Error::argument(
@@ -133,14 +133,14 @@ pub fn under_mpi(task: &Path) -> Result<(), Failure> {
         for measured in &mut all {
             let times;
             (times, endpoint) =
-                once((&measured.case, task.hosts), &task.file, endpoint).map_err(|failure| failure.said_by(speaks))?;
+                once((&measured.case, task.hosts), &task.file, endpoint).map_err(|failure| failure.said_by(prints))?;
             if turn > 0 {
                 measured.write.push(times.0);
                 measured.read.push(times.1);
             }
         }
     }
-    let kept = if speaks { keep(&task.results, &all) } else { Ok(()) };
+    let kept = if prints { keep(&task.results, &all) } else { Ok(()) };
     agreed(&mut endpoint, kept)
 }
 

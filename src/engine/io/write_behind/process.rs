@@ -7,12 +7,12 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, Once, PoisonError, Weak};
 
-use crate::engine::io::behind::Behind;
+use crate::engine::io::write_behind::WriteBehind;
 use crate::world::process::{own_state, per_process};
 
 own_state! {
     /// All values of this process.
-    static ALL: Mutex<Vec<Weak<Behind>>> = Mutex::new(Vec::new());
+    static ALL: Mutex<Vec<Weak<WriteBehind>>> = Mutex::new(Vec::new());
 }
 
 per_process! {
@@ -24,7 +24,7 @@ per_process! {
 }
 
 /// Adds a value of this process.
-pub fn add(behind: &Arc<Behind>) {
+pub fn add(write_behind: &Arc<WriteBehind>) {
     per_process! {
         static AT_EXIT: Once = Once::new();
     }
@@ -36,13 +36,13 @@ pub fn add(behind: &Arc<Behind>) {
     ALL.with(|all| {
         let mut all = all.lock().unwrap_or_else(PoisonError::into_inner);
         all.retain(|known| known.strong_count() > 0);
-        all.push(Arc::downgrade(behind));
+        all.push(Arc::downgrade(write_behind));
     });
     PROCESS.store(std::process::id(), Ordering::Relaxed);
     IS_USED.store(true, Ordering::Relaxed);
 }
 
-fn all() -> Vec<Arc<Behind>> {
+fn all() -> Vec<Arc<WriteBehind>> {
     if !may_be_behind() || PROCESS.load(Ordering::Relaxed) != std::process::id() {
         return Vec::new();
     }
@@ -61,13 +61,16 @@ pub fn may_be_behind() -> bool {
 /// # Errors
 /// The file cannot be opened, asked or locked, so that it is unknown if the bytes are there.
 pub fn wait_for_writes(path: &Path, range: Range<u64>) -> io::Result<()> {
-    all().iter().filter(|behind| behind.path == path).try_for_each(|behind| behind.wait_for_access(&range))
+    all()
+        .iter()
+        .filter(|write_behind| write_behind.path == path)
+        .try_for_each(|write_behind| write_behind.wait_for_access(&range))
 }
 
 /// Writes all bytes that files of this process have left behind, and prints errors that no call has returned: at the end
 /// of the program. Local.
 pub fn write_everything() {
-    all().iter().for_each(|behind| behind.finish());
+    all().iter().for_each(|write_behind| write_behind.finish());
 }
 
 extern "C" fn at_exit() {

@@ -6,7 +6,7 @@ use super::Extents;
 
 /// Bytes, extents and range of the accesses of one or more ranks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Amount {
+pub struct AccessStats {
     /// Lowest offset in the file; `u64::MAX` without data.
     pub start: u64,
     /// Highest end in the file; 0 without data. In an agreed read, at most the end of the file.
@@ -22,9 +22,9 @@ pub struct Amount {
     pub touched: u64,
 }
 
-wire::fields!(struct Amount { start, end, bytes, requests, most, touched });
+wire::fields!(struct AccessStats { start, end, bytes, requests, most, touched });
 
-impl Amount {
+impl AccessStats {
     /// The amount of a rank without bytes.
     pub const NONE: Self = Self { start: u64::MAX, end: 0, bytes: 0, requests: 0, most: 0, touched: 0 };
 

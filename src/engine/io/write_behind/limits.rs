@@ -81,7 +81,7 @@ fn share(memory: u64, ranks: usize) -> u64 {
 
 /// Limits of what a rank leaves behind.
 #[derive(Debug, Clone, Copy)]
-pub struct BehindLimits {
+pub struct WriteBehindLimits {
     /// Maximum number of bytes.
     pub bytes: u64,
     /// Maximum number of threads that write at a time.

@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use crate::engine::io::behind::call::CallOnFile;
 use crate::engine::io::window_queue::PieceOfWindow;
+use crate::engine::io::write_behind::call::CallOnFile;
 use crate::engine::io::{MOST_PARTS, Storage, StorageFailure, guarded, write_all, write_all_pieces};
 use crate::error::FileOperation;
 use crate::fabric::pool::Block;

@@ -62,7 +62,7 @@ impl InTwo<'_> {
     /// Lets all ranks write once into a file of old bytes, which reach behind the end of the write. The storage of each rank
     /// has a fault. Checks every byte.
     fn run(&self, fault: impl Fn(usize) -> Fault + Sync) -> Vec<Ended> {
-        let _watchdog = Watchdog::new("in_two", 300);
+        let _watchdog = Watchdog::new("probe_then_divide", 300);
         let mut expected = vec![0xee; self.end() as usize + 100];
         std::fs::write(self.path, &expected).unwrap();
         let wanted = format!("cb_nodes=2; trib_placement=list:0,{OTHER}; trib_shared_memory=disable; {}", self.hints);
@@ -105,8 +105,8 @@ fn the_first_part_divides_the_rest() {
     };
     let whole = part("trib_aggregators_fixed=true");
     assert!(whole > 0.4, "the hint says that it is one part: {whole}");
-    let in_two = part("");
-    assert!(in_two < 0.2, "{in_two}");
+    let probe_then_divide = part("");
+    assert!(probe_then_divide < 0.2, "{probe_then_divide}");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Write-behind: a collective write returns when its bytes are in memory of the ranks that would write them, and threads
 //! write them to the file later. The threads send no messages.
 //!
-//! [`Behind`] knows the calls on a file, and has the threads. [`file::BehindFile`] stands between the engine and the file.
+//! [`Behind`] knows the calls on a file, and has the threads. [`file::WriteBehindFile`] stands between the engine and the file.
 //! It is a [`Storage`], so every path of a call goes through it:
 //!
 //! - During a collective write ([`call`]), a write to the storage copies the bytes and returns ([`queue`]). At all other
@@ -34,12 +34,12 @@ use std::time::Duration;
 
 use crate::access::Direction;
 use crate::drivers::Mode;
-use crate::engine::io::behind::call::{AgreedWrite, CallOnFile, CallRanges, RunningCall};
-use crate::engine::io::behind::errors::KeptErrors;
-use crate::engine::io::behind::file::BehindFile;
-use crate::engine::io::behind::limits::{BehindLimits, FileSpeed};
-use crate::engine::io::behind::queue::{Found, LeftBytes, LeftQueue, MOST_AT_ONCE, PIECE, copy};
 use crate::engine::io::worker::Pace;
+use crate::engine::io::write_behind::call::{AgreedWrite, CallOnFile, CallRanges, RunningCall};
+use crate::engine::io::write_behind::errors::KeptErrors;
+use crate::engine::io::write_behind::file::WriteBehindFile;
+use crate::engine::io::write_behind::limits::{FileSpeed, WriteBehindLimits};
+use crate::engine::io::write_behind::queue::{Found, LeftBytes, LeftQueue, MOST_AT_ONCE, PIECE, copy};
 use crate::engine::io::{OpenStorage, Storage, StorageFailure, calls, without_size_signal};
 use crate::error::{Error, FileOperation, Result};
 use crate::topology::Rank;
@@ -55,13 +55,13 @@ const LONGEST: Duration = Duration::from_millis(2);
 const WHOLE: Range<u64> = 0..u64::MAX;
 
 /// The bytes that this rank has left behind, and what it knows of other ranks.
-pub struct Behind {
+pub struct WriteBehind {
     files: Arc<dyn OpenStorage>,
     path: PathBuf,
     mode: Mode,
     rank: Rank,
     ranks: usize,
-    limits: BehindLimits,
+    limits: WriteBehindLimits,
     /// Process that writes the bytes: not a child of fork(2).
     process: u32,
     state: Watched<BehindState>,
@@ -140,26 +140,26 @@ impl BehindState {
     }
 }
 
-impl Behind {
+impl WriteBehind {
     /// Returns the write-behind of `rank` among `ranks` ranks, for the file at `path`.
     pub fn new(
         files: Arc<dyn OpenStorage>,
         (path, mode): (&Path, Mode),
         (rank, ranks): (Rank, usize),
-        limits: BehindLimits,
+        limits: WriteBehindLimits,
     ) -> Arc<Self> {
         let (path, process) = (path.to_path_buf(), std::process::id());
         let speed = limits.adapts_on.map(FileSpeed::kept).unwrap_or_default();
         let state = Watched::new(BehindState { speed, ..BehindState::default() });
-        let behind = Arc::new(Self { files, path, mode, rank, ranks, limits, process, state });
-        process::add(&behind);
-        behind
+        let write_behind = Arc::new(Self { files, path, mode, rank, ranks, limits, process, state });
+        process::add(&write_behind);
+        write_behind
     }
 
     /// Returns the storage that leaves writes to `file` behind.
-    pub fn over(self: &Arc<Self>, file: Arc<dyn Storage>) -> BehindFile {
+    pub fn over(self: &Arc<Self>, file: Arc<dyn Storage>) -> WriteBehindFile {
         self.lock().file = Some(file.clone());
-        BehindFile::new(self.clone(), file)
+        WriteBehindFile::new(self.clone(), file)
     }
 
     fn lock(&self) -> MutexGuard<'_, BehindState> {
@@ -483,8 +483,8 @@ impl Behind {
     fn has_thread(self: &Arc<Self>, state: &mut BehindState) -> bool {
         let most = if state.is_slow { self.limits.threads } else { 1 };
         if state.idle as usize <= state.left.waiting() && state.threads < most {
-            let behind = self.clone();
-            state.threads += u32::from(jobs::start("tributary behind", move || behind.work()).is_ok());
+            let write_behind = self.clone();
+            state.threads += u32::from(jobs::start("tributary behind", move || write_behind.work()).is_ok());
         }
         state.threads > 0
     }
