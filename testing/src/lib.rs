@@ -31,7 +31,6 @@ pub mod around;
 pub mod chaos;
 pub mod conformance;
 pub mod damage;
-pub mod f_case_matrix;
 pub mod fault_sweep;
 pub mod foreign_hints;
 pub mod installed;

@@ -1,8 +1,8 @@
-//! Writes every pattern, in a small size, with every kernel, and reads it back. The file must equal the file that one
+//! Writes every pattern, in a small size, with a part of the [`matrix`], and reads it back. The file must equal the file that one
 //! process writes, and a read must return every rank's own bytes and change nothing else in its buffer. Works on any
 //! fabric.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tributary::hints::Switch;
@@ -13,6 +13,7 @@ use tributary_benchmarks::wrf::{Replay, ReplaySettings, Trace};
 use tributary_benchmarks::*;
 
 use crate::settings::{DRIVERS, KERNELS, hints};
+use crate::suite::{Setting, matrix};
 
 /// Number of ranks of all patterns: a square, for BTIO.
 pub const RANKS: usize = 16;
@@ -55,7 +56,21 @@ pub fn all() -> Vec<Sized> {
         all.push((Box::new(E3sm::with_content(generated, content).unwrap()), LARGER));
     }
     all.push((Box::new(lists()), "striping_unit=128;cb_buffer_size=256"));
+    all.push((Box::new(E3smF::shipped().unwrap()), "striping_unit=64KiB;cb_buffer_size=128KiB"));
+    all.extend(real_map().map(|case| -> Sized { (Box::new(case), "striping_unit=256KiB;cb_buffer_size=1MiB") }));
     all
+}
+
+/// Returns the E3SM F case on the benchmark's own map, if that file exists here.
+fn real_map() -> Option<E3smF> {
+    let given = std::env::var_os("TRIB_E3SM_MAP").map(PathBuf::from);
+    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/data/e3sm/map_f_case_16p.nc");
+    let path = given.unwrap_or(beside);
+    if !path.exists() {
+        eprintln!("skipped: {} is not there; TRIB_E3SM_MAP names the benchmark's map_f_case_16p.nc", path.display());
+        return None;
+    }
+    Some(E3smF::from_map_file(&path, ElementType::Double).unwrap())
 }
 
 /// Returns a pattern of unsorted extents that overlap extents of other ranks and of their own.
@@ -76,31 +91,42 @@ pub fn serial(pattern: &dyn Pattern, directory: &Path) -> Vec<u8> {
     std::fs::read(&path).unwrap()
 }
 
-/// Writes and reads one pattern with every kernel setting. The driver changes from one setting to the next, such that
-/// `turn` 0, 1 and 2 together make all pairs. `expected` is needed on all ranks. Collective.
+/// Writes and reads each pattern with one in `part` settings of the matrix: each setting meets a pattern if there are `part` patterns.
+/// `expected` has the files that one process writes, on all ranks. Collective.
 pub fn run(
     mut endpoint: Endpoint,
-    (pattern, windows): &Sized,
-    expected: &[u8],
+    patterns: &[Sized],
+    expected: &[Vec<u8>],
     directory: &Path,
-    turn: usize,
+    part: usize,
 ) -> Endpoint {
-    for (k, (name, kernels)) in KERNELS.iter().copied().enumerate() {
-        let driver = DRIVERS[(k + turn) % DRIVERS.len()];
-        let buffers = format!("trib_driver={driver};trib_write_buffers={}", 1 + (k + turn) % 2);
-        let hints = hints(&[COMMON, windows, kernels, &buffers]);
-        let path = directory.join(format!("{k}-{turn}"));
-        let what = format!("{}: {driver}, {name}", pattern.describe());
-        let file = File::open(endpoint, &path, Mode::Create, hints.clone()).unwrap();
-        let may_be_by_host = hints.shared_memory == Switch::Enable;
-        let endpoint_again = write(file, &**pattern, may_be_by_host);
-        if endpoint_again.rank() == 0 {
-            let written = std::fs::read(&path).unwrap();
-            let differ = written.iter().zip(expected).position(|(a, b)| a != b);
-            assert_eq!((written.len(), differ), (expected.len(), None), "{what}");
+    let each = (part / patterns.len()).max(1);
+    for (p, ((pattern, windows), expected)) in patterns.iter().zip(expected).enumerate() {
+        let first = (p * each + p % each) % part;
+        let drivers = DRIVERS.map(|driver| format!("trib_driver={driver}"));
+        for (number, setting) in matrix(&drivers).into_iter().enumerate().skip(first).step_by(part) {
+            let Setting { kernels, driver, throttle, .. } = setting;
+            let (k, buffers) = (number / part, format!("trib_write_buffers={}", 1 + number / part % 2));
+            // Every second time, hosts agree in memory.
+            let memory = if k % 2 == 0 { "trib_shared_memory=automatic" } else { "trib_shared_memory=enable" };
+            let memory = if kernels.contains("two_layer") { memory } else { "" };
+            let hints = hints(&[COMMON, windows, &kernels, &driver, throttle, &buffers, memory]);
+            let path = directory.join(format!("{p}-{number}"));
+            let what = format!("{}: {kernels}; {driver}; {throttle}", pattern.describe());
+            let file = File::open(endpoint, &path, Mode::Create, hints.clone()).unwrap();
+            let may_be_by_host = hints.shared_memory == Switch::Enable;
+            let writers = write(file, &**pattern, may_be_by_host);
+            if writers.rank() == 0 {
+                let written = std::fs::read(&path).unwrap();
+                let differ = written.iter().zip(expected).position(|(a, b)| a != b);
+                assert_eq!((written.len(), differ), (expected.len(), None), "{what}");
+            }
+            let file = File::open(writers, &path, Mode::Read, hints).unwrap();
+            endpoint = read(file, &**pattern, expected, &what);
+            if endpoint.rank() == 0 {
+                std::fs::remove_file(&path).unwrap();
+            }
         }
-        let file = File::open(endpoint_again, &path, Mode::Read, hints).unwrap();
-        endpoint = read(file, &**pattern, expected, &what);
     }
     endpoint
 }

@@ -46,18 +46,6 @@ pub fn is_coupled(kernels: &str) -> bool {
     [hints.metadata_kernel(), hints.data_kernel()].into_iter().any(|hint| hints.outermost(hint).coupled)
 }
 
-/// Returns hints for two throttles in both modes; for a coupled kernel only its own throttle.
-pub fn throttles(kernels: &str) -> &'static [&'static str] {
-    const ALL: [&str; 4] = [
-        "trib_throttle=2;trib_throttle_mode=batch",
-        "trib_throttle=2;trib_throttle_mode=window",
-        "trib_throttle=5;trib_throttle_mode=batch",
-        "trib_throttle=5;trib_throttle_mode=window",
-    ];
-    const ONE: [&str; 2] = ["trib_throttle_mode=batch", "trib_throttle_mode=window"];
-    if is_coupled(kernels) { &ONE } else { &ALL }
-}
-
 /// Combines the hints of several texts. Unless a text says otherwise, bytes are exchanged by messages, even if ranks share
 /// memory.
 pub fn hints(texts: &[&str]) -> Hints {

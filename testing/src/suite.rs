@@ -275,24 +275,40 @@ pub fn throttle_hints(kernels: &str) -> Vec<&'static str> {
 }
 
 /// Without write-behind, and with the minimum and more.
-const BEHIND: [&str; 6] = ["", "trib_write_behind=1M", "", "trib_write_behind=64M", "", ""];
+const LATE: [&str; 6] = ["", "trib_write_behind=1M", "", "trib_write_behind=64M", "", ""];
 
 /// Returns all hints that the suite tries on `ranks` ranks.
 pub fn all_hints(ranks: usize) -> Vec<Hints> {
     // What is learned from the times of a call would make plans anew.
     let common = "romio_cb_write=enable;nc_num_aggrs_per_node=2;trib_tiny_call=0;trib_aggregators_fixed=true";
     let nodes = format!("trib_ranks_per_node={}", ranks.div_ceil(3).max(1));
+    let with = |Setting { kernels, driver, throttle, numbers: [k, d, t] }: Setting| {
+        let sieve = ["automatic", "enable", "disable"][(k + d + t) % 3];
+        let buffers = 1 + (k + t) % 3;
+        let late = LATE[(k + 2 * d + t) % LATE.len()];
+        let text = format!(
+            "{common};{nodes};{kernels};{driver};{throttle};{late};romio_ds_write={sieve};trib_write_buffers={buffers}"
+        );
+        Hints::parse(&text).unwrap()
+    };
+    matrix(&DRIVERS).into_iter().map(with).collect()
+}
+
+/// One setting of the matrix: hints for kernels, driver and throttle, and the number of each.
+pub struct Setting {
+    pub kernels: String,
+    pub driver: String,
+    pub throttle: &'static str,
+    pub numbers: [usize; 3],
+}
+
+/// Returns the matrix of all tests of collective calls: all kernels with each of `drivers` (hints) and each throttle.
+pub fn matrix(drivers: &[String]) -> Vec<Setting> {
     let mut all = Vec::new();
     for (k, kernels) in kernel_hints().into_iter().enumerate() {
-        for (d, driver) in DRIVERS.iter().enumerate() {
+        for (d, driver) in drivers.iter().enumerate() {
             for (t, throttle) in throttle_hints(&kernels).into_iter().enumerate() {
-                let sieve = ["automatic", "enable", "disable"][(k + d + t) % 3];
-                let buffers = 1 + (k + t) % 3;
-                let behind = BEHIND[(k + 2 * d + t) % BEHIND.len()];
-                let text = format!(
-                    "{common};{nodes};{kernels};{driver};{throttle};{behind};romio_ds_write={sieve};trib_write_buffers={buffers}"
-                );
-                all.push(Hints::parse(&text).unwrap());
+                all.push(Setting { kernels: kernels.clone(), driver: driver.clone(), throttle, numbers: [k, d, t] });
             }
         }
     }
@@ -366,8 +382,8 @@ pub fn run_shared(mut endpoint: Endpoint, directory: &Path) {
         for (c, case) in Case::all(ranks).iter().enumerate() {
             // A window of one byte and an offset beyond 2^33 would take days.
             let far = case.file.iter().filter_map(Extents::span).any(|(_, end)| end > 1 << 30);
-            let behind = BEHIND[(h + c) % BEHIND.len()];
-            let hints = Hints::parse(&format!("trib_shared_memory=enable;{text};{behind}")).unwrap();
+            let late = LATE[(h + c) % LATE.len()];
+            let hints = Hints::parse(&format!("trib_shared_memory=enable;{text};{late}")).unwrap();
             if !(far && text.contains("cb_buffer_size")) {
                 let path = directory.join(format!("{ranks}-shared-{h}-{c}"));
                 endpoint = write_and_check(endpoint, case, &hints, &path, true);
@@ -399,9 +415,9 @@ pub fn run_in_nodes(mut endpoint: Endpoint, directory: &Path, part: usize) {
                 for per_node in [ranks.div_ceil(3), ranks.div_ceil(2)] {
                     // Where hosts hold no bytes of each other, every second time each writes its own.
                     let by_host = if number % 2 == 0 { "automatic" } else { "disable" };
-                    let behind = BEHIND[number / 2 % BEHIND.len()];
+                    let late = LATE[number / 2 % LATE.len()];
                     let text = format!(
-                        "{common};{kernels};{driver};{throttle};{behind};trib_ranks_per_node={per_node};trib_host_domains={by_host}"
+                        "{common};{kernels};{driver};{throttle};{late};trib_ranks_per_node={per_node};trib_host_domains={by_host}"
                     );
                     let hints = Hints::parse(&text).unwrap();
                     for (c, case) in cases.iter().enumerate() {

@@ -3,7 +3,6 @@
 mod conformance;
 #[path = "../suite/counted.rs"]
 mod counted;
-mod f_case;
 mod faults;
 mod holes;
 mod patterns;

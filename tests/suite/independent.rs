@@ -26,30 +26,6 @@ fn class_of(error: &Error) -> IoClass {
     }
 }
 
-/// Rank 0 is in the read already, most likely, when the last rank makes the file longer.
-#[test]
-fn a_read_sees_what_a_rank_has_written_before_it_arrives() {
-    for hints in
-        ["trib_shared_memory=enable", "trib_shared_memory=disable", "trib_shared_memory=enable; trib_ranks_per_node=2"]
-    {
-        on_threads("a longer file", RANKS, |endpoint, directory| {
-            let (rank, hints) = (endpoint.rank(), Hints::parse(&format!("{hints}; romio_cb_read=enable")).unwrap());
-            let mut file = File::open(endpoint, directory.join("file"), Mode::Create, hints).unwrap();
-            file.agree(Ok(())).unwrap();
-            let is_last = rank == RANKS - 1;
-            if is_last {
-                std::thread::sleep(std::time::Duration::from_millis(30));
-                file.write_at(1000, &[7; 100]).unwrap();
-            }
-            let own = if is_last { Extents::contiguous(1000, 100).unwrap() } else { Extents::empty() };
-            let mut got = vec![0; own.bytes() as usize];
-            let read = file.read_all(&own, &LAYOUT, &mut got).unwrap();
-            assert_eq!((read.bytes, got), (own.bytes(), vec![7; own.bytes() as usize]));
-            file.close().unwrap();
-        });
-    }
-}
-
 #[test]
 fn a_rank_reads_what_all_have_written_and_all_read_what_a_rank_has_written() {
     on_threads("independent and collective", RANKS, |endpoint, directory| {

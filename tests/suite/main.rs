@@ -7,7 +7,6 @@ mod capture;
 mod conformance;
 mod counted;
 mod direct_writes;
-mod f_case;
 mod foreign;
 mod golden;
 mod independent;
