@@ -60,8 +60,15 @@ setup_mpi() {
     echo "MPI: $MPICC ($(mpi_family))"
 }
 
-# Installs Debian packages, if possible.
+# Installs Debian packages, if possible: one command at a time, because steps run beside each other.
 install_packages() {
+    (
+        ! command -v flock >/dev/null || flock 9
+        install_packages_now "$@"
+    ) 9>"${TMPDIR:-/tmp}/tributary-packages-$UID.lock"
+}
+
+install_packages_now() {
     local sudo=""
     if [[ $EUID -ne 0 ]]; then
         sudo="sudo -n"
