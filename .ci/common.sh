@@ -64,7 +64,8 @@ setup_mpi() {
 install_packages() {
     (
         ! command -v flock >/dev/null || flock 9
-        install_packages_now "$@"
+        # What an installation starts must not hold the lock.
+        install_packages_now "$@" 9>&-
     ) 9>"${TMPDIR:-/tmp}/tributary-packages-$UID.lock"
 }
 
