@@ -18,11 +18,11 @@ pub(crate) const DIRECT_FROM: u64 = 4 << 20;
 const MOST_COPIED: usize = 8 << 20;
 /// Size of a page of memory, in bytes. Offset, length and memory address of a direct write are multiples of it.
 static PAGE: LazyLock<usize> = LazyLock::new(|| {
-    let told = nix::unistd::sysconf(nix::unistd::SysconfVar::PAGE_SIZE);
-    told.ok()
+    let size = nix::unistd::sysconf(nix::unistd::SysconfVar::PAGE_SIZE);
+    size.ok()
         .flatten()
-        .and_then(|told| usize::try_from(told).ok())
-        .filter(|told| told.is_power_of_two())
+        .and_then(|size| usize::try_from(size).ok())
+        .filter(|size| size.is_power_of_two())
         .unwrap_or(64 << 10)
 });
 
@@ -43,7 +43,7 @@ impl DirectWrites {
         Self { file, opened: OnceLock::new(), from, is_refused: AtomicBool::new(false) }
     }
 
-    /// Returns the handle for direct writes; `None` if the file system takes none.
+    /// Returns the handle for direct writes; `None` if the file system has no direct writes.
     fn direct(&self) -> Option<&dyn Storage> {
         if self.is_refused.load(Ordering::Relaxed) {
             return None;

@@ -23,7 +23,7 @@ use crate::storage::{FileControl, FileSystem, Identity, Mode, OpenStorage, Stora
 /// Maximum size of an extended attribute on Linux, in bytes.
 const LONGEST: usize = 1 << 16;
 
-/// Type of a file system whose type nobody has told.
+/// Value of `f_type` that means that the type is unknown.
 const UNKNOWN_TYPE: u32 = 0;
 
 /// Permissions of a new file before the process's umask, as MPI libraries create files.
@@ -120,7 +120,7 @@ fn gpfs_control() -> Option<GpfsControl> {
 #[derive(Debug)]
 pub(crate) struct SystemFile {
     file: File,
-    /// True if the file is on NFS: asking for the file system asks the server.
+    /// True if the file is on NFS. Kept, because a call of statfs(2) may ask the server.
     is_on_nfs: OnceLock<bool>,
 }
 
@@ -139,10 +139,10 @@ impl Deref for SystemFile {
 }
 
 impl SystemFile {
-    /// Returns the file system, which may ask its server.
+    /// Returns the file system. The call may ask the file system's server.
     fn file_system(&self) -> io::Result<FileSystem> {
-        // SAFETY: the descriptor is open, and the call writes to `told` only.
-        Ok(told_system(|told| unsafe { libc::fstatfs(self.as_raw_fd(), told) })?)
+        // SAFETY: the descriptor is open, and the call writes to `found` only.
+        Ok(queried_system(|found| unsafe { libc::fstatfs(self.as_raw_fd(), found) })?)
     }
 }
 
@@ -187,7 +187,7 @@ impl OpenStorage for SystemFiles {
             _ => Path::new("."),
         };
         let found = file_system_of(path);
-        // A link to a file that does not exist yet: the file may be on another file system.
+        // The path is a link to a file that does not exist yet and may be on another file system.
         if matches!(found, Err(Errno::ENOENT))
             && let Ok(target) = std::fs::read_link(path)
         {
@@ -200,20 +200,20 @@ impl OpenStorage for SystemFiles {
 /// Returns the file system of an existing path.
 fn file_system_of(path: &Path) -> nix::Result<FileSystem> {
     let name = CString::new(path.as_os_str().as_bytes()).map_err(|_| Errno::EINVAL)?;
-    // SAFETY: the name ends with a zero, and the call writes to `told` only.
-    let found = told_system(|told| unsafe { libc::statfs(name.as_ptr(), told) })?;
+    // SAFETY: the name ends with a zero, and the call writes to `system` only.
+    let found = queried_system(|system| unsafe { libc::statfs(name.as_ptr(), system) })?;
     let may_be_daos = [FileSystem::FUSE, UNKNOWN_TYPE].contains(&found.magic);
     let is_daos = may_be_daos && std::fs::canonicalize(path).is_ok_and(|path| is_daos(&path));
     Ok(FileSystem { is_daos, ..found })
 }
 
-/// Returns what a call like statfs(2) writes. DAOS's library libpil4dfs, which takes the calls of a program, writes sizes and
-/// no type: so the call finds zeros ([`UNKNOWN_TYPE`]), and not what happened to be in memory.
-fn told_system(call: impl FnOnce(*mut libc::statfs) -> libc::c_int) -> nix::Result<FileSystem> {
+/// Returns the file system that a call like statfs(2) writes. The structure begins as zeros, because DAOS's library
+/// libpil4dfs, which interposes the call, writes no type: the type is then [`UNKNOWN_TYPE`].
+fn queried_system(call: impl FnOnce(*mut libc::statfs) -> libc::c_int) -> nix::Result<FileSystem> {
     // SAFETY: a structure of numbers.
-    let mut told: libc::statfs = unsafe { std::mem::zeroed() };
-    Errno::result(call(&raw mut told))?;
-    Ok(FileSystem { magic: told.f_type as u32, block: u64::try_from(told.f_bsize).unwrap_or(0), is_daos: false })
+    let mut found: libc::statfs = unsafe { std::mem::zeroed() };
+    Errno::result(call(&raw mut found))?;
+    Ok(FileSystem { magic: found.f_type as u32, block: u64::try_from(found.f_bsize).unwrap_or(0), is_daos: false })
 }
 
 /// Returns true if `SEEK_DATA` finds all data on a system with this release of Linux. Before 4.18, ext4 and XFS overlooked
@@ -227,10 +227,10 @@ fn finds_all_data(release: &str) -> bool {
 /// 2.28 do not have the function.
 fn ask_for_size(file: &File) -> io::Result<()> {
     let flags = libc::AT_EMPTY_PATH | libc::AT_STATX_FORCE_SYNC;
-    let mut told = std::mem::MaybeUninit::<libc::statx>::uninit();
-    // SAFETY: the descriptor is open, the name is empty and ends with a zero, and the call writes to `told` only.
+    let mut found = std::mem::MaybeUninit::<libc::statx>::uninit();
+    // SAFETY: the descriptor is open, the name is empty and ends with a zero, and the call writes to `found` only.
     let outcome = unsafe {
-        libc::syscall(libc::SYS_statx, file.as_raw_fd(), c"".as_ptr(), flags, libc::STATX_SIZE, told.as_mut_ptr())
+        libc::syscall(libc::SYS_statx, file.as_raw_fd(), c"".as_ptr(), flags, libc::STATX_SIZE, found.as_mut_ptr())
     };
     match outcome {
         0 => Ok(()),
@@ -255,7 +255,7 @@ impl Storage for SystemFile {
     /// Moves the offset of the descriptor, which no other call uses.
     fn next_data(&self, offset: u64) -> u64 {
         static FINDS_ALL: LazyLock<bool> =
-            LazyLock::new(|| uname().is_ok_and(|told| finds_all_data(&told.release().to_string_lossy())));
+            LazyLock::new(|| uname().is_ok_and(|system| finds_all_data(&system.release().to_string_lossy())));
         let from = offset.try_into().ok().filter(|_| *FINDS_ALL);
         let Some(from) = from else { return offset };
         match lseek(&self.file, from, Whence::SeekData) {
@@ -266,8 +266,8 @@ impl Storage for SystemFile {
     }
 
     fn size(&self) -> io::Result<u64> {
-        let told = self.metadata()?;
-        Ok(if told.is_file() { told.len() } else { u64::MAX })
+        let metadata = self.metadata()?;
+        Ok(if metadata.is_file() { metadata.len() } else { u64::MAX })
     }
 
     fn set_len(&self, len: u64) -> io::Result<()> {
@@ -324,8 +324,8 @@ impl FileControl for SystemFile {
             let started = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
             u64::from_str_radix(started.replace('-', "").get(..16)?, 16).ok()
         });
-        let told = self.metadata()?;
-        Ok(machine.map(|machine| [machine, told.dev(), told.ino()]))
+        let metadata = self.metadata()?;
+        Ok(machine.map(|machine| [machine, metadata.dev(), metadata.ino()]))
     }
 
     fn preferred_size(&self) -> io::Result<u64> {

@@ -1,6 +1,6 @@
 //! The two-layer aggregation method, TAM (main paper, sections II.B and V, figure 3 (d)).
 //!
-//! Every rank passes all its bytes to the local aggregator on its node ([`LocalAggregators`] has that of every rank). Local
+//! Every rank passes all its bytes to its local aggregator, a rank on its node ([`LocalAggregators`] defines which). Local
 //! aggregators merge the bytes of their members and exchange with the I/O aggregators by any kernel. Between nodes there are then (local aggregators x aggregators) messages
 //! in place of (ranks x aggregators), at the cost of one copy through the local aggregator's memory.
 //!

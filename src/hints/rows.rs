@@ -1,5 +1,5 @@
 //! The table of all hints. A new hint is one row: key, field, type, default, codec, unit, meaning, the reason why a user sets
-//! it, and `ONLY_EXCHANGED` if so. A value that no user would set is a constant in the code and no hint.
+//! it, and `ONLY_EXCHANGED` if the hint has an effect only in exchanges. A value that no user would set is a constant in the code and no hint.
 
 use serde::{Deserialize, Serialize};
 

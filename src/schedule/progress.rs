@@ -114,7 +114,7 @@ impl Progress {
             return in_flight.next();
         }
         let mut ends = LookAhead::new(self);
-        // Backwards: the next batch waits for all of a batch, so this finds the batch's first operation.
+        // In reverse order, so that this finds the first operation of a batch: the next batch waits for all of the batch.
         let last = in_flight.clone().rev().find(|&id| ends.start_a_message(id));
         let candidate = last.or_else(|| in_flight.clone().next())?;
         let mut ends = LookAhead::new(self);

@@ -66,7 +66,7 @@ pub enum Error {
         /// The allowed values.
         allowed: String,
     },
-    /// The key of a hint begins with `trib_`, but this library has no such hint, or has it no more.
+    /// The key of a hint begins with `trib_`, but the hint is unknown, or this version has removed it.
     #[error("{}hint {key} does not exist; {advice}", Origin(*.rank))]
     UnknownHint {
         /// The rank whose hint is wrong, after the ranks have agreed on the error.
@@ -128,7 +128,7 @@ pub enum Error {
         rank: Rank,
         /// Number of bytes that this rank needs.
         bytes: u64,
-        /// Purpose of the memory, in words.
+        /// Purpose of the memory.
         what: String,
     },
     /// The caller refused the call on a rank (`tributary::File::refuse`); all ranks return this.

@@ -426,7 +426,7 @@ impl Incoming {
         Ok(Self { from, tag, capacity, body, waiting: false })
     }
 
-    /// Posts the receive of the next chunk behind the received bytes.
+    /// Posts the receive of the next chunk, into the memory after the received bytes.
     pub(super) fn post(&mut self, comm: &Comm, chunk: usize, tag: c_int) -> Result<Request> {
         let length = (self.capacity - self.body.len()).min(chunk);
         let from = self.body.len();

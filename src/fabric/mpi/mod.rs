@@ -51,7 +51,7 @@ const PANICKED: i32 = 101;
 pub fn initialise() -> Result<World> {
     let mpi = tributary_abi::load().map_err(|error| Error::fabric(error.to_string()))?;
     if raw::is_finalised() {
-        return Err(Error::fabric("MPI was finalised before; it cannot be initialised again"));
+        return Err(Error::fabric("MPI is finalised; it cannot be initialised a second time"));
     }
     let ours = !raw::is_initialised()?;
     if ours && !raw::init()? {
@@ -132,8 +132,8 @@ pub fn end_job(why: &Error) {
 /// Environment variables in which launchers set the number of ranks and the rank of the process.
 const LAUNCHED: [[&str; 2]; 2] = [["PMI_SIZE", "PMI_RANK"], ["OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"]];
 
-/// Warns once, on the launcher's first rank, that this process is alone in MPI_COMM_WORLD although its launcher has
-/// started several: every rank would write the whole file by itself.
+/// Warns once, on the launcher's first rank, if MPI_COMM_WORLD has one rank although the launcher has started several
+/// processes: each process would write the whole file.
 fn warn_of_another_launcher() {
     per_process! {
         static WARNED: std::sync::Once = std::sync::Once::new();

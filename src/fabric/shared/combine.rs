@@ -6,7 +6,7 @@
 //! messages with the other hosts.
 //!
 //! The memory has two sets, numbered 0 and 1. A set is one slot for each rank and one decision. Agreements use the two
-//! sets in turn, so a rank writes to a set again only two agreements later. By then all ranks have arrived at the
+//! sets in turn, so a rank reuses a set only two agreements later. By then all ranks have arrived at the
 //! agreement in between, so they have finished reading the set. So an agreement costs one wait.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -23,7 +23,7 @@ use crate::topology::Rank;
 pub const SLOT: usize = 16 << 10;
 /// Number of bytes of the decision.
 pub const DECISION: usize = SLOT;
-/// Offset of the decisions of both sets, and behind them of the slots of both sets, in bytes.
+/// Offset of the decisions of both sets, in bytes. The slots of both sets follow the decisions.
 const DECISIONS: usize = 1024;
 const SLOTS: usize = DECISIONS + 2 * DECISION;
 /// Number of bytes of a page; the area for users begins on a page.
@@ -34,7 +34,7 @@ pub const MOST_RANKS: usize = 1024;
 const SIGNALS: usize = 8;
 
 shareable! {
-    /// The start of the memory: the control words of all ranks.
+    /// The start of the memory: the control integers of all ranks.
     struct Head {
         /// Advances with each decision.
         generation: Line<SignalState>,
@@ -65,7 +65,7 @@ shareable! {
 }
 
 shareable! {
-    /// What only one rank writes, on a cache line of its own.
+    /// The control integers that only one rank writes, on a cache line of its own.
     pub(super) struct RankState {
         /// Number of agreements at which the rank has arrived.
         met: AtomicU32,
@@ -91,7 +91,7 @@ pub struct Shared {
     memory: SharedMemory,
     /// Offset of the area for users of the memory, in bytes.
     area: usize,
-    /// Offset of the control words that only this rank writes, in bytes.
+    /// Offset of this rank's [`RankState`], in bytes.
     own_state: usize,
     /// Number of agreements at which this rank has arrived.
     met: AtomicU32,
@@ -151,8 +151,8 @@ impl<'a> Combined<'a> {
 }
 
 impl Shared {
-    /// Returns the memory of `ranks`, ascending, as `rank`, one of them, sees it. `is_whole` is true if these are all ranks
-    /// of the endpoint.
+    /// Returns the memory of `ranks`, ascending, for `rank`, which is one of them. `is_whole` is true if these are all
+    /// ranks of the endpoint.
     pub(super) fn new(rank: Rank, (ranks, is_whole): (Vec<Rank>, bool), memory: SharedMemory, spins: bool) -> Self {
         let (place, area) = (ranks.partition_point(|&other| other < rank), head(ranks.len()));
         let (met, over_hosts, named) = Default::default();
@@ -205,7 +205,7 @@ impl Shared {
         self.control().free[number].signal()
     }
 
-    /// Returns the control words of all ranks.
+    /// Returns the control integers of all ranks.
     #[inline]
     fn control(&self) -> &Head {
         self.memory.get(0)
@@ -229,12 +229,12 @@ impl Shared {
         self.own_state().met.store(met.wrapping_add(1), Ordering::Relaxed);
     }
 
-    /// Returns the control words that only the rank with this place writes.
+    /// Returns the control integers that only the rank with this place writes.
     pub(super) fn rank_state(&self, place: usize) -> &RankState {
         self.memory.get::<Line<RankState>>(state_at(self.ranks.len(), place))
     }
 
-    /// Returns the control words that only this rank writes.
+    /// Returns the control integers that only this rank writes.
     #[inline]
     pub(super) fn own_state(&self) -> &RankState {
         self.memory.get::<Line<RankState>>(self.own_state)
@@ -342,7 +342,7 @@ impl Shared {
     }
 }
 
-/// Returns the offset of the control words that only the rank with this place writes, in bytes.
+/// Returns the offset of the [`RankState`] of the rank with this place, in bytes.
 fn state_at(ranks: usize, place: usize) -> usize {
     SLOTS + 2 * ranks * SLOT + place * LINE
 }

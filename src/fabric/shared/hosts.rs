@@ -102,7 +102,7 @@ impl Hosts {
     }
 
     /// Sends an answer of at most a slot to all ranks of this host. Only the leader of the host may call it. The other
-    /// ranks may then contribute again.
+    /// ranks may then contribute to the next agreement.
     pub fn answer(&self, answer: &[u8]) {
         if let Some(here) = &self.here {
             here.answer(|decision| decision[..answer.len()].copy_from_slice(answer));
@@ -162,16 +162,16 @@ pub struct HostAddress {
 }
 
 impl HostAddress {
-    /// Number of words of the encoding.
-    pub const WORDS: usize = 2;
+    /// Number of integers of the encoding.
+    pub const INTEGERS: usize = 2;
 
     /// Returns the encoded address.
-    pub fn words(self) -> [u64; Self::WORDS] {
+    pub fn to_integers(self) -> [u64; Self::INTEGERS] {
         [self.label, u64::from(self.process) | u64::from(self.descriptor as u32) << 32]
     }
 
-    /// Decodes an address that [`HostAddress::words`] encoded.
-    pub fn of_words([label, address]: [u64; Self::WORDS]) -> Self {
+    /// Decodes an address that [`HostAddress::to_integers`] encoded.
+    pub fn from_integers([label, address]: [u64; Self::INTEGERS]) -> Self {
         Self { label, process: address as u32, descriptor: (address >> 32) as i32 }
     }
 
@@ -297,9 +297,9 @@ impl Endpoint {
     /// # Errors
     /// Errors of the message transport.
     pub async fn all_addresses(&mut self, own: HostAddress) -> Result<Vec<HostAddress>> {
-        let all = crate::collectives::allgather(self, &own.words().map(u64::to_le_bytes).concat()).await?;
-        let words: Vec<u64> = all.as_chunks().0.iter().map(|word| u64::from_le_bytes(*word)).collect();
-        Ok(words.as_chunks().0.iter().map(|words| HostAddress::of_words(*words)).collect())
+        let all = crate::collectives::allgather(self, &own.to_integers().map(u64::to_le_bytes).concat()).await?;
+        let integers: Vec<u64> = all.as_chunks().0.iter().map(|bytes| u64::from_le_bytes(*bytes)).collect();
+        Ok(integers.as_chunks().0.iter().map(|address| HostAddress::from_integers(*address)).collect())
     }
 
     /// Contributes on a rank that is not a leader: `leave` fills this rank's slot. Returns when the leader's answer is
