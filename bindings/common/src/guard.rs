@@ -14,8 +14,8 @@ use tributary::{Error, Result};
 pub fn caught<T>(body: impl FnOnce() -> Result<T>) -> Result<T> {
     // Unwind safety: after a panic in an operation, the file can only be closed.
     catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|panic| {
-        let words = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref().copied());
-        abort_job_on_error(Err(Error::internal(0, format!("panic: {}", words.unwrap_or("no message")))))
+        let message = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref().copied());
+        abort_job_on_error(Err(Error::internal(0, format!("panic: {}", message.unwrap_or("no message")))))
     })
 }
 

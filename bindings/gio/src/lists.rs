@@ -95,7 +95,7 @@ fn of_memory((offsets, lengths): (&[i64], &[i64])) -> Result<(i64, Extents)> {
     Ok((first, extents))
 }
 
-/// Replaces an error by one about a negative length, if there is one: that has a code of its own.
+/// Replaces an error by an error about a negative length, if there is one, because GIO has a code for it.
 fn negative(name: &str, lengths: &[i64], error: Error) -> Error {
     match lengths.iter().position(|len| *len < 0) {
         Some(at) => {
@@ -106,7 +106,7 @@ fn negative(name: &str, lengths: &[i64], error: Error) -> Error {
     }
 }
 
-/// Returns the address `first` bytes behind `buffer`, and `end` as a size in memory.
+/// Returns the address `first` bytes past `buffer`, and `end` as a size in memory.
 fn located(buffer: *mut u8, first: i64, end: u64) -> Result<(*mut u8, usize)> {
     let address = (buffer.addr() as u64).checked_add_signed(first);
     let fits = |address: &u64| address.checked_add(end).is_some_and(|end| end <= isize::MAX as u64);

@@ -142,7 +142,7 @@ pub unsafe extern "C-unwind" fn GIO_close(fh: *mut *mut GioFile) -> c_int {
     })
 }
 
-/// Deletes a file, after the bytes that this process has left behind in it are written. Not collective.
+/// Deletes a file, after this process's buffered bytes of the file are written. Not collective.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn GIO_delete(filename: *const c_char) -> c_int {
     // SAFETY: the caller's promise: null or a text that ends with 0.

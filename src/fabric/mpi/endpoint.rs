@@ -505,7 +505,7 @@ impl RequestsInFlight {
             let status = self.statuses.get(i);
             let code = if some_failed { status.error() } else { ffi::SUCCESS };
             finished.push(FinishedRequest { ticket: self.tickets[index as usize], code, status });
-            // SAFETY: as above; kept for the removal below.
+            // SAFETY: MPI has filled the first `ended` entries; they are kept for the removal below.
             unsafe { self.indices.set_len(i + 1) };
         }
         self.indices.sort_unstable_by(|a, b| b.cmp(a));

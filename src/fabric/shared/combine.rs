@@ -68,7 +68,7 @@ shareable! {
     /// The control integers that only one rank writes, on a cache line of its own.
     pub(super) struct RankState {
         /// Number of agreements at which the rank has arrived.
-        met: AtomicU32,
+        arrivals: AtomicU32,
         /// State of the call that the rank shows ([`super::board`]).
         pub state: AtomicU32,
         /// Name of this call.
@@ -94,7 +94,7 @@ pub struct Shared {
     /// Offset of this rank's [`RankState`], in bytes.
     own_state: usize,
     /// Number of agreements at which this rank has arrived.
-    met: AtomicU32,
+    arrivals: AtomicU32,
     /// Number of finished agreements over several hosts; counted on the lowest rank only.
     over_hosts: AtomicU32,
     /// True if every rank of the host has a core of its own.
@@ -155,9 +155,9 @@ impl Shared {
     /// ranks of the endpoint.
     pub(super) fn new(rank: Rank, (ranks, is_whole): (Vec<Rank>, bool), memory: SharedMemory, spins: bool) -> Self {
         let (place, area) = (ranks.partition_point(|&other| other < rank), head(ranks.len()));
-        let (met, over_hosts, named) = Default::default();
+        let (arrivals, over_hosts, named) = Default::default();
         let own_state = state_at(ranks.len(), place);
-        Self { place, ranks, is_whole, area, own_state, memory, met, over_hosts, spins, has_threads: false, named }
+        Self { place, ranks, is_whole, area, own_state, memory, arrivals, over_hosts, spins, has_threads: false, named }
     }
 
     /// Sets whether several of the ranks are threads of one process.
@@ -218,15 +218,15 @@ impl Shared {
 
     /// Begins the next agreement on this rank. Returns the set that the agreement uses: 0 or 1, in turn.
     fn next_set(&self) -> usize {
-        let met = self.met.load(Ordering::Relaxed);
-        self.met.store(met.wrapping_add(1), Ordering::Relaxed);
-        self.come_to(met);
-        (met % 2) as usize
+        let arrivals = self.arrivals.load(Ordering::Relaxed);
+        self.arrivals.store(arrivals.wrapping_add(1), Ordering::Relaxed);
+        self.publish_arrival(arrivals);
+        (arrivals % 2) as usize
     }
 
-    /// Publishes that this rank has arrived at agreement number `met`.
-    fn come_to(&self, met: u32) {
-        self.own_state().met.store(met.wrapping_add(1), Ordering::Relaxed);
+    /// Publishes that this rank has arrived, after `before` earlier agreements.
+    fn publish_arrival(&self, before: u32) {
+        self.own_state().arrivals.store(before.wrapping_add(1), Ordering::Relaxed);
     }
 
     /// Returns the control integers that only the rank with this place writes.
@@ -247,15 +247,15 @@ impl Shared {
     /// Returns the ranks that have not arrived at the last agreement at which this rank has arrived, ascending. Any
     /// thread may call it.
     pub fn missing(&self) -> Vec<Rank> {
-        let came = |place| self.rank_state(place).met.load(Ordering::Relaxed);
-        let own = came(self.place);
-        let is_missing = |&place: &usize| (came(place).wrapping_sub(own) as i32) < 0;
+        let arrivals = |place| self.rank_state(place).arrivals.load(Ordering::Relaxed);
+        let own = arrivals(self.place);
+        let is_missing = |&place: &usize| (arrivals(place).wrapping_sub(own) as i32) < 0;
         (0..self.ranks.len()).filter(is_missing).map(|place| self.ranks[place]).collect()
     }
 
     /// Returns the slots of the last agreement at which this rank has arrived.
     fn last(&self) -> Slots<'_> {
-        Slots { shared: self, set: (self.met.load(Ordering::Relaxed).wrapping_sub(1) % 2) as usize }
+        Slots { shared: self, set: (self.arrivals.load(Ordering::Relaxed).wrapping_sub(1) % 2) as usize }
     }
 
     /// Calls `leave` to fill this rank's slot in set 0 or 1.
@@ -287,14 +287,14 @@ impl Shared {
     /// Returns a signal that advances when all other ranks of the host have arrived at an agreement over hosts, and the
     /// signal's value until then. The lowest rank of the host calls it.
     pub(super) fn others_arrived(&self) -> (Signal<'_>, u32) {
-        self.come_to(self.met.load(Ordering::Relaxed));
+        self.publish_arrival(self.arrivals.load(Ordering::Relaxed));
         (self.control().others_arrived.signal(), self.over_hosts.load(Ordering::Relaxed))
     }
 
     /// Returns the slots of all ranks in an agreement over hosts. The lowest rank of the host calls it when all others
     /// have arrived.
     pub(super) fn handed_in(&self) -> Slots<'_> {
-        Slots { shared: self, set: (self.met.load(Ordering::Relaxed) % 2) as usize }
+        Slots { shared: self, set: (self.arrivals.load(Ordering::Relaxed) % 2) as usize }
     }
 
     /// Ends an agreement over hosts: `decide` writes the decision, and the other ranks are released. The lowest rank of

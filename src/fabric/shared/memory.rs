@@ -172,7 +172,7 @@ impl SharedMemory {
     pub fn list<T: Shareable>(&self, offset: usize, count: usize) -> &[T] {
         let fits = offset.is_multiple_of(align_of::<T>()) && offset + count * size_of::<T>() <= self.size();
         assert!(fits, "control integers outside of shared memory");
-        // SAFETY: as in `get`.
+        // SAFETY: inside of the mapping, and aligned; all bytes are values of the type, and are only ever used as atomics.
         unsafe { std::slice::from_raw_parts(self.at(offset).cast(), count) }
     }
 }

@@ -198,8 +198,8 @@ fn lay_out(path: &Path, amode: c_int, asked: &FileHints) {
     }
 }
 
-/// Handles MPI_File_delete: lets ROMIO accept names that contain a colon, waits for bytes left behind, and counts calls that
-/// find no file. Every call goes to MPI ([`deletions`]). Local.
+/// Handles MPI_File_delete: lets ROMIO accept names that contain a colon, waits for buffered bytes, and counts calls that find no
+/// file. Every call goes to MPI ([`deletions`]). Local.
 pub fn delete(function: &'static InterposedFunction, arguments: &[Word]) -> Answer {
     let [name, _info] = *arguments else { return Answer::Pass };
     if name == 0 {
@@ -279,7 +279,7 @@ fn is_literal_maybe(name: &CStr) -> bool {
 }
 
 /// Returns the path of the file that Open MPI has opened by a name with a prefix. That is either the whole name or
-/// `plain`, the name behind the prefix, whichever exists. If both or neither exist, also returns a reason for leaving
+/// `plain`, the name after the prefix, whichever exists. If both or neither exist, also returns a reason for leaving
 /// the file to MPI.
 fn the_opened(name: &CStr, plain: PathBuf) -> (PathBuf, Option<String>) {
     let literal = Path::new(OsStr::from_bytes(name.to_bytes()));

@@ -1,9 +1,8 @@
-//! What the library does about MPI_File_delete: it waits for bytes left behind, and counts calls that found no file, for
-//! the report.
+//! Handling of MPI_File_delete: waits for buffered bytes, and counts calls that found no file, for the report.
 //!
 //! Programs let every rank delete the same file, although one deletes it and all others ask the file system in vain. The
 //! library passes all these calls to MPI: MPI_File_delete is local, and no rank can know without a message whether another
-//! rank deletes the file, or whether the file was created again since.
+//! rank deletes the file, or whether the file was created anew since.
 
 use std::ffi::c_int;
 use std::path::Path;
@@ -27,8 +26,8 @@ pub struct DeletionsInVain {
     pub ranks: u64,
 }
 
-/// Waits until the bytes are written that this process has left behind in the file of this path, before MPI deletes it: an open
-/// file may stay until it is closed. Local.
+/// Waits until this process's buffered bytes of the file at this path are written, before MPI deletes the file. (The file may
+/// have another name too, or be open elsewhere.) Local.
 pub fn begin(path: &Path) {
     if may_be_behind() {
         // A file that cannot be opened any more has no bytes to wait for.

@@ -103,9 +103,9 @@ impl SharedFile {
         self.wait_for_writes(|| None);
     }
 
-    /// Waits until the bytes that collective calls have left behind are in the file, before MPI accesses it. `place` may
-    /// return the offset (in etypes of this rank's view) and the number of bytes of the access: then only the bytes in its
-    /// range must be there, and the end of the file if it lies in the range. Local.
+    /// Waits until buffered bytes of collective calls are in the file, before MPI accesses it. `place` may return the offset
+    /// (in etypes of this rank's view) and the number of bytes of the access: then waits only for the bytes in this range,
+    /// and for the end of the file if it lies in the range. Local.
     pub fn wait_for_writes(&self, place: impl FnOnce() -> Option<(MPI_Offset, u64)>) {
         if !may_be_behind() {
             return;
@@ -147,7 +147,7 @@ impl SharedFile {
     }
 }
 
-/// An open file that threads pass to each other: one that has it locked uses it.
+/// An open file that threads pass to each other: only the thread that has locked it uses it.
 pub struct MovableFile(OpenFile);
 
 impl Deref for MovableFile {

@@ -81,7 +81,7 @@ impl OpenOffer {
         if is_known {
             wait.prove();
         }
-        // SAFETY: likewise.
+        // SAFETY: MPI is initialised, and `comm` is an intracommunicator.
         let agreed = unsafe { self.combined(comm, wait) };
         wait.prove();
         agreed
@@ -144,7 +144,7 @@ impl OpenOffer {
 unsafe fn probe(comm: MPI_Comm, wait: &OpenWait) -> Result<(), Mismatch> {
     let (mut all, mut request) = (0u32, handles().request_null);
     // A single int, as in MPI's own operations: the number of elements also decides how Open MPI combines them.
-    let ((from, in_flight), to) = (wait.words(), (&raw mut all).cast());
+    let ((from, in_flight), to) = (wait.numbers(), (&raw mut all).cast());
     let (number, band) = (handles().int, handles().band);
     if is_open_mpi() {
         // SAFETY: two numbers of `wait`, which outlives the operation, or the job ends.

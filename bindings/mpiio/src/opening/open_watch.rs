@@ -1,5 +1,5 @@
 //! Watches the agreement in MPI_File_open: ends the job with a line if a rank certainly does not have this library, and
-//! prints a line if ranks have not come for long.
+//! prints a line if ranks have not arrived after a long time.
 //!
 //! A rank waits inside MPI, so a thread watches. It calls no function of MPI. It looks at the number that Open MPI writes when
 //! other ranks have answered (see [`offer`](crate::opening::offer)), and at what other ranks of this host have found out. It never ends a
@@ -84,8 +84,8 @@ impl OpenWait {
         wait
     }
 
-    /// Returns the memory of the number that MPI reads, and of the number that it writes.
-    pub fn words(&self) -> (*const c_void, *mut c_void) {
+    /// Returns the addresses of the number that MPI reads and of the number that MPI writes.
+    pub fn numbers(&self) -> (*const c_void, *mut c_void) {
         ((&raw const self.own).cast(), self.result.as_ptr().cast())
     }
 

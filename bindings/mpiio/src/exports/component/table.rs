@@ -113,9 +113,9 @@ impl OmpioFunction {
                 // SAFETY: ompio's function with its arguments, each in its own register.
                 unsafe { call_address(address, &[comm, name, amode, OPENED_WITH.get(), handle(place)]) }
             }
-            // SAFETY: likewise.
+            // SAFETY: ompio's function with its arguments, each in its own register.
             (Self::CLOSE, &[place]) => unsafe { call_address(address, &[handle(place)]) },
-            // SAFETY: likewise.
+            // SAFETY: ompio's function with its arguments, each in its own register.
             _ => unsafe { call_address(address, arguments) },
         }
     }

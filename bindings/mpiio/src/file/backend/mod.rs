@@ -323,7 +323,7 @@ impl Backend {
     /// Reopens the engine's file with other hints. Collective. If this fails, it fails on all ranks, and MPI runs the
     /// calls from then on.
     async fn reopen(&mut self, hints: Hints) -> Result<(), Error> {
-        let why = "the library did not open the file again".to_string();
+        let why = "the library did not reopen the file".to_string();
         let Some(file) = self.take_engine(why) else { return Ok(()) };
         match binding::close_after(*file, Ok(())).await {
             Ok(endpoint) => {

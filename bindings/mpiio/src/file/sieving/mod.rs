@@ -19,8 +19,8 @@
 //! In atomic mode only the program's handle keeps accesses apart, so MPI writes through that. It also runs writes at the shared
 //! file pointer.
 //!
-//! In its next collective call a rank reports that it has made a write that sieves if there is no promise, and the ranks of
-//! that call's file stop writing early: a program that goes on like this sieves from then on.
+//! If a rank has made an independent write that may sieve only without a promise, it reports so in its next collective call.
+//! The ranks of that call's file then no longer write before all of them are in a call, so later independent writes may sieve.
 
 use std::ffi::{CString, c_char, c_int};
 use std::os::unix::ffi::OsStrExt;

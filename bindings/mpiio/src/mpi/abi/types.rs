@@ -183,7 +183,7 @@ pub fn is_committed(datatype: MPI_Datatype) -> Result<bool, Error> {
     check("MPI_Request_free", unsafe { ffi::MPI_Request_free(&mut request) }).map(|()| true)
 }
 
-/// Returns a private communicator of this process alone, with MPI_ERRORS_RETURN, for [`is_committed`]. The first call
+/// Returns a private communicator of this process only, with MPI_ERRORS_RETURN, for [`is_committed`]. The first call
 /// creates it. (The error handler of MPI_COMM_SELF may end the program.)
 fn returning() -> Result<MPI_Comm, Error> {
     static MADE: OnceLock<Result<MPI_Comm, Error>> = OnceLock::new();
