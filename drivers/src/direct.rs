@@ -1,9 +1,9 @@
 //! Sends large writes past the cache of the file system's client (`O_DIRECT`).
 //!
-//! On Lustre a buffered write costs the client a copy and a lock, and one process gets 1.4 to 1.7 GiB/s whatever the size; a
-//! direct one takes no lock of the client and goes to all servers of its stripes at once: 1.0, 2.8, 5.9 and 7.9 GiB/s with 1, 4, 16
-//! and 64 MiB (published in LU-13805). That is about 0.9 ms a call and 0.11 ms a MiB, against 0.65 ms a MiB, so direct writes are
-//! ahead from 2 MiB on; Lustre 2.17 makes buffered writes of 2 MiB and more direct by itself.
+//! On Lustre a buffered write costs the client a copy and a lock, and one process gets 1.4 to 1.7 GiB/s whatever the size; a direct
+//! write takes no lock of the client and goes to all servers of its stripes at once: 1.0, 2.8, 5.9 and 7.9 GiB/s with 1, 4, 16 and
+//! 64 MiB (published in LU-13805). That is about 0.9 ms a call and 0.11 ms a MiB, against 0.65 ms a MiB, so direct writes are ahead
+//! from 2 MiB on; Lustre 2.17 makes buffered writes of 2 MiB and more direct by itself.
 
 use std::cell::RefCell;
 use std::io::{self, IoSlice};

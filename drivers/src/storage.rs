@@ -117,8 +117,8 @@ pub trait Storage: Send + Sync {
     /// The system's error.
     fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<usize>;
 
-    /// Writes some of the bytes of `parts`, one part after the other, at `offset`, like pwritev(2), and returns their number. Default:
-    /// writes only from the first part.
+    /// Writes some of the bytes of `parts`, one part after the other, at `offset`, like pwritev(2), and returns their number.
+    /// Default: writes only from the first part.
     ///
     /// # Errors
     /// The system's error.

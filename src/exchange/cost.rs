@@ -135,8 +135,8 @@ pub struct Load {
 }
 
 impl Ranks {
-    /// Returns the seconds that some work takes: `each` seconds on every rank with a core of its own. If ranks share cores, `work` core
-    /// seconds of all ranks divided by the number of cores are a lower bound.
+    /// Returns the seconds that some work takes: `each` seconds on every rank with a core of its own. If ranks share cores, `work`
+    /// core seconds of all ranks divided by the number of cores are a lower bound.
     fn shared(&self, costs: &Costs, each: f64, work: f64) -> f64 {
         if costs.is_crowded() { each.max(work / (self.ranks * costs.core).max(1.0)) } else { each }
     }

@@ -57,7 +57,8 @@ impl Environment {
         READ.get_or_init(read).as_ref().map_err(Clone::clone)
     }
 
-    /// Returns the environment for a library at `library`, with the variables of this process. Reads all files at every call. Local.
+    /// Returns the environment for a library at `library`, with the variables of this process. Reads all files at every call.
+    /// Local.
     ///
     /// # Errors
     /// The errors of [`Environment::of_process`].

@@ -136,7 +136,7 @@ pub enum Error {
     Refused {
         /// The rank that refuses the call, after the ranks have agreed on the error.
         rank: Option<Rank>,
-        /// Number that the caller gave the reason.
+        /// Number that the caller chose for the reason.
         reason: u32,
         /// The reason as a sentence.
         why: String,

@@ -7,7 +7,7 @@ use tributary::engine::binding::abort_job_on_error;
 use tributary::{Error, Result};
 
 /// Runs the body of a function. A panic becomes an internal error that the other ranks cannot know of: it ends the
-/// job, unless a setting in the environment says otherwise.
+/// job, or with `trib_on_failure=return` is returned.
 ///
 /// # Errors
 /// The errors of the body.

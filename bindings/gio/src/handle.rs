@@ -82,7 +82,7 @@ impl GioFile {
         let wrote = match path {
             Path::Nothing => false,
             Path::Direct | Path::Independent => own > 0,
-            // Any rank of a host may have written bytes of the others, so every rank syncs.
+            // Any rank of a host may have written bytes of the others, so a rank of every host must sync.
             Path::Windows | Path::Hosts | Path::Slots => true,
             // Ranks may have written large pieces before little data went to rank 0.
             Path::Root => rank == 0 || own > 0,

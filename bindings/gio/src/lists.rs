@@ -47,8 +47,8 @@ pub fn list(name: &'static str, count: MPI_Offset, offsets: *const MPI_Offset, l
 /// memory are relative to `buffer` and may be negative.
 ///
 /// # Errors
-/// The errors of [`List::arrays`]; a length is negative, offsets in the file do not ascend, file and memory have different numbers of bytes,
-/// or memory is at NULL.
+/// The errors of [`List::arrays`]; a length is negative, offsets in the file do not ascend, file and memory have different numbers
+/// of bytes, or memory is at NULL.
 ///
 /// # Safety
 /// The arrays are null or as long as their counts say, and do not change during the call. The memory that they list is

@@ -211,8 +211,8 @@ fn caught(function: &'static InterposedFunction, work: impl FnOnce() -> Answer) 
 /// Runs work of this library in a call of `function`. The work calls no error handler of the program.
 ///
 /// # Errors
-/// A return code for the program, after a panic. By default a panic ends the job; with a setting in the environment
-/// the program gets the error, and the other ranks may then wait for ever.
+/// A return code for the program, after a panic. By default a panic ends the job; with `trib_on_failure=return` the
+/// program gets the error, and the other ranks may then wait for ever.
 pub fn own<T>(function: &InterposedFunction, work: impl FnOnce() -> T) -> Result<T, Word> {
     caught_as(function.full_name(), work)
 }

@@ -22,7 +22,7 @@
 //!
 //! A room uses only rooms below it (`tests/suite/layers.rs`).
 //!
-//! `docs/tutorial/drop-in.md` in the repository tells users what to type.
+//! `docs/tutorial/drop-in.md` in the repository shows users how to run a program with it.
 
 mod calls;
 mod entry;

@@ -1,5 +1,5 @@
-//! Integers that ranks change at the same time. The code that changes them is generic, so that tests can run it on integers that show
-//! every order in which a processor may let ranks see the changes.
+//! Integers that ranks change at the same time. The code that changes them is generic, so that tests can run it on integers that
+//! show every order in which a processor may let ranks see the changes.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
@@ -64,9 +64,9 @@ pub mod orders {
 
     use super::Atom;
 
-    /// An integer of loom. loom treats an access of order `SeqCst` like `AcqRel`; two fences of order `SeqCst` around the access, which
-    /// loom knows, give it the promised order. `IS_WEAK` leaves the fences out: a test must then fail, which shows that it can find
-    /// errors.
+    /// An integer of loom. loom treats an access of order `SeqCst` like `AcqRel`; two fences of order `SeqCst` around the access,
+    /// which loom knows, give it the promised order. `IS_WEAK` leaves the fences out: a test must then fail, which shows that it
+    /// can find errors.
     pub struct Loom<A, const IS_WEAK: bool>(A);
 
     impl<A, const IS_WEAK: bool> Loom<A, IS_WEAK> {

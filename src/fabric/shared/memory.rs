@@ -5,8 +5,8 @@
 //! crash leaves no file. Its size is an upper bound. [`SharedMemory::reserve`] allocates memory and fails if
 //! there is none, so that no access can end the process.
 //!
-//! Control integers are atomic integers, in structs ([`Shareable`]). Ranks on different cores change the integers at any time, so all
-//! other types are forbidden there.
+//! Control integers are atomic integers, in structs ([`Shareable`]). Ranks on different cores change the integers at any time, so
+//! all other types are forbidden there.
 
 use std::fs::{File, OpenOptions};
 use std::io;

@@ -60,7 +60,7 @@ pub fn open(function: &'static InterposedFunction, arguments: &[Word]) -> Answer
     let (report, path_of_file) = (report::is_wanted(), &*path);
     let wants = Wants { path: path_of_file, rank: rank as usize, ranks: ranks as usize, stall_timeout, shares, report };
     // This comes before the file is opened, because a rank on which the open fails must take part. If only this rank
-    // fails here, the job ends, unless the environment says otherwise.
+    // fails here, the job ends (unless `trib_on_failure=return`).
     // SAFETY: `comm` is an intracommunicator.
     let taken = left_always.is_none().then(|| abort_job_on_error(unsafe { channel::take(comm, wants) }));
     let left = is_first.then(|| hints::left_by_site(&plain_name)).flatten();

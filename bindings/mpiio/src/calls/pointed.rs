@@ -48,8 +48,8 @@ pub fn independent(
         return at_step(Some(at), arguments, Some(step));
     }
     // Open MPI advances the pointer by the number of bytes that a blocking read asked for, also at the end of the file, as the
-    // standard says. ROMIO's pointer stops at the end of the file. Only the status says how far it moved, and the program may ignore
-    // statuses.
+    // standard says. ROMIO's pointer stops at the end of the file. Only the status says how far it moved, and the program may
+    // ignore statuses.
     let ignores = call.result == constants().status_ignore as Word || call.result == 0;
     let own = ignores.then(|| Box::new(MPI_Status::zeroed()));
     let place = own.as_ref().map_or(call.result, |own| (&raw const **own) as Word);

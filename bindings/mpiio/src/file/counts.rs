@@ -69,7 +69,8 @@ pub struct Moved {
 /// Number of classes of sizes of calls: class 0 is for 0 bytes, class k for 2^(k - 1) bytes and more; the last one has no end.
 const CLASSES: usize = 33;
 
-/// Microseconds of the calls of one function; number and bytes of the calls that succeeded, and their number in each class of sizes.
+/// Microseconds of the calls of one function; number and bytes of the calls that succeeded, and their number in each class of
+/// sizes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Taken {
     calls: u64,

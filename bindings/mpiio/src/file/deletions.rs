@@ -26,8 +26,8 @@ pub struct DeletionsInVain {
     pub ranks: u64,
 }
 
-/// Waits until this process's buffered bytes of the file at this path are written, before MPI deletes the file. (The file may
-/// have another name too, or be open elsewhere.) Local.
+/// Waits until this process's buffered bytes of the file at this path are written, before MPI deletes its name: an open file
+/// stays until it is closed. Local.
 pub fn begin(path: &Path) {
     if may_be_behind() {
         // A file that cannot be opened any more has no bytes to wait for.

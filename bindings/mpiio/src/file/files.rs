@@ -89,7 +89,7 @@ pub struct SharedFile {
     pub own: Option<OwnHandle>,
     /// Keeps MPI from data sieving in writes; None if MPI may sieve.
     pub sieving: Option<Sieving>,
-    /// Shows the calls that MPI runs to the other ranks of the host; None if the engine never opens the file.
+    /// Board that shows the other ranks of the host the calls that MPI runs; None if the engine never opens the file.
     pub board: Option<Arc<CallBoard>>,
     file: Mutex<MovableFile>,
     counts: Mutex<CallCounts>,

@@ -147,8 +147,8 @@ impl Report {
         })
     }
 
-    /// Prints the report of a file at `path` that MPI could not open, with MPI's text for the `code`, if a report is wanted. One rank
-    /// calls it. Local.
+    /// Prints the report of a file at `path` that MPI could not open, with MPI's text for the `code`, if a report is wanted. One
+    /// rank calls it. Local.
     pub fn of_failed_open(path: &std::path::Path, code: c_int) {
         let Some(style) = wanted() else { return };
         let report = Self {

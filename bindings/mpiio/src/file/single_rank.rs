@@ -64,9 +64,9 @@ impl SingleRankHandle {
         before: impl FnOnce(),
     ) -> Option<Result<(u64, CallReport), Error>> {
         let (direction, asked) = (access.direction(), access.file.bytes());
-        // Another rank may write the bytes between by data sieving.
+        // Another rank of the program may write the bytes between the pieces by data sieving.
         let is_locked = access.file.count() > 1 && direction == Direction::Write && !is_only_rank;
-        // The engine would take no lock in later calls.
+        // The only rank needs no locks, so the engine may write the pieces together.
         let is_for_engine = access.file.count() > 1 && is_only_rank;
         if is_for_engine || needs_engine(hints) || may_have_device_memory() || capture::is_wanted() {
             return None;

@@ -43,7 +43,7 @@ impl Interposition {
     }
 }
 
-/// What the component of Open MPI does for the modules below it.
+/// Functions of the component of Open MPI that the modules below it call.
 pub struct ComponentFunctions {
     /// Calls the function of Open MPI's component ompio for an interposed function; `None` if it has none.
     pub call_ompio: fn(&InterposedFunction, &[Word]) -> Option<Word>,
@@ -99,7 +99,7 @@ pub fn current() -> Interposition {
     if is_component() { Interposition::Component } else { Interposition::Preloaded }
 }
 
-/// Returns the path of this copy of the library, for reports; of the program, if it is linked into that. Local.
+/// Returns the path of this copy of the library, for reports; the path of the program, if the library is linked into it. Local.
 pub fn path() -> PathBuf {
     path_of(decide as *const () as usize)
 }

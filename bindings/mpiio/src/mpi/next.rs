@@ -128,7 +128,8 @@ impl InterposedFunction {
         self.full_name
     }
 
-    /// Returns the number of bytes that these arguments ask to move; 0 if the function moves none, or the arguments are not allowed.
+    /// Returns the number of bytes that these arguments ask to move; 0 if the function moves none, or the arguments are not
+    /// allowed.
     pub fn bytes(&self, arguments: &[Word]) -> u64 {
         let Some([count, datatype]) = self.count.and_then(|at| arguments.get(at..at + 2)) else { return 0 };
         // SAFETY: an MPI_Count, or an int in the lower half of the word; the datatype that the program has passed.

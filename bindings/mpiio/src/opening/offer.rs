@@ -9,7 +9,7 @@
 //! - **An older version of this library** begins with an MPI_Allreduce of 24 bytes, without a version.
 //!
 //! So a rank without the library gets an int that changes nothing for it, and a rank of this version gets that rank's int, or
-//! an error code of MPI. Both are certain: no job is ended because a rank comes late.
+//! an error code of MPI. Both are certain: no job is ended because a rank arrives late.
 
 use std::ffi::c_int;
 use std::sync::OnceLock;

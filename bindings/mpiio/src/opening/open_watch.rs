@@ -2,8 +2,8 @@
 //! prints a line if ranks have not arrived after a long time.
 //!
 //! A rank waits inside MPI, so a thread watches. It calls no function of MPI. It looks at the number that Open MPI writes when
-//! other ranks have answered (see [`offer`](crate::opening::offer)), and at what other ranks of this host have found out. It never ends a
-//! job because time has passed: ranks may come late.
+//! other ranks have answered (see [`offer`](crate::opening::offer)), and at what other ranks of this host have found out. It never
+//! ends a job because time has passed: ranks may arrive late.
 
 use std::ffi::c_void;
 use std::path::{Path, PathBuf};
@@ -142,7 +142,7 @@ impl OpenWait {
         if waited < LOOK {
             return;
         }
-        // Anybody can take such a name, so the notice by itself ends nothing. It may be that of another job of the same launcher.
+        // Any process can take such a name, so the notice by itself ends nothing. It may be from another job of the same launcher.
         let is_noticed = || {
             !self.is_proven.load(Ordering::Relaxed)
                 && job().is_some_and(|job| HostLock::is_taken(&format!("open-{job}")))

@@ -11,7 +11,7 @@ const NAME: &str = "tributary";
 /// Maximum number of ranks that a message names.
 const MOST_NAMED: usize = 8;
 
-/// How a rank of this host has the library.
+/// The library of a rank of this host, compared with this rank's.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Loaded {
     /// The library is loaded from the same file as on this rank.

@@ -21,7 +21,7 @@ use crate::mpi::abi::is_world_there;
 use crate::mpi::abi::word::Word;
 
 /// Asks Open MPI to advance calls in flight, and returns true if it does. Must be called before each call in flight
-/// starts: a program may initialise MPI a second time, in sessions. Open MPI keeps one such request. Local.
+/// starts: a program may initialise MPI a second time. Open MPI keeps the request once, whatever the number of calls. Local.
 pub fn can_advance() -> bool {
     type Register = unsafe extern "C" fn(extern "C" fn() -> c_int) -> c_int;
     static REGISTER: AtomicPtr<c_void> = AtomicPtr::new(null_mut());

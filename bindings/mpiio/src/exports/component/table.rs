@@ -24,7 +24,7 @@ static THEIRS: AtomicPtr<Table> = AtomicPtr::new(std::ptr::null_mut());
 /// Number of functions in the tables; 0 before the first file.
 static FUNCTIONS: AtomicUsize = AtomicUsize::new(0);
 
-/// The table for one table of ompio's.
+/// A table of this component, and ompio's table from which it was made.
 struct Made {
     theirs: *const Table,
     ours: Box<Table>,

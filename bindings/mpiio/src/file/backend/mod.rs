@@ -244,8 +244,8 @@ impl Backend {
         self.endpoint().map(|endpoint| endpoint.waiting().clone())
     }
 
-    /// Returns what shows the calls on the file that MPI runs to the other ranks of the host; None if the file has no
-    /// endpoint.
+    /// Returns the board that shows the other ranks of the host the calls on the file that MPI runs; None if the file has
+    /// no endpoint.
     pub fn board(&mut self) -> Option<Arc<CallBoard>> {
         self.endpoint().map(|endpoint| endpoint.board().clone())
     }

@@ -78,7 +78,8 @@ pub unsafe fn size(datatype: MPI_Datatype) -> u64 {
     if code == SUCCESS { u64::try_from(size).unwrap_or_default() } else { 0 }
 }
 
-/// Returns the number of bytes of `count` elements that a program has passed to MPI, which is initialised; 0 if they are not allowed.
+/// Returns the number of bytes of `count` elements that a program has passed to MPI, which is initialised; 0 if they are not
+/// allowed.
 pub fn bytes_of(count: i64, datatype: MPI_Datatype) -> u64 {
     if datatype == handles().datatype_null {
         return 0;
