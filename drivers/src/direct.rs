@@ -12,7 +12,7 @@ use std::sync::{LazyLock, OnceLock};
 
 use crate::storage::{FileControl, Storage};
 
-/// Minimum size of a write that goes past the cache, in bytes; the module's comment says why.
+/// Minimum size of a write that goes past the cache, in bytes. The module's comment has the reason.
 pub(crate) const DIRECT_FROM: u64 = 4 << 20;
 /// Maximum number of bytes that are copied to aligned memory for one write.
 const MOST_COPIED: usize = 8 << 20;

@@ -17,8 +17,8 @@ pub enum Domains {
         stripes: u64,
     },
     /// Aggregator `a` owns bytes `bounds[a]..bounds[a + 1]`, in windows of `window` bytes (main paper, figure 2 (b)).
-    /// Bytes beyond the last bound belong to the last aggregator. No rank may write below the first bound: the first
-    /// aggregator would own the bytes, but in windows with the same numbers as those of its range.
+    /// Bytes beyond the last bound belong to the last aggregator. No rank may write below the first bound: the bytes
+    /// would belong to the first aggregator, but their windows would have the same numbers as windows of its range.
     Ranges {
         /// Bounds of the ranges, in bytes: one more than there are aggregators, never descending.
         bounds: Vec<u64>,

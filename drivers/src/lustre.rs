@@ -212,7 +212,7 @@ mod tests {
         let layout = Layout { direct_from: Some(4 << 20), ..Layout::of(2 << 20, 4) };
         assert_eq!(Lustre.layout(&files, &path, &*file, &hints), Ok(layout));
         std::fs::write(&path, "kept").unwrap();
-        // Neither a hint of other stripes nor one that cannot be changes what is there.
+        // A hint changes no existing stripes, and an impossible hint is no error there.
         for other in [1 << 20, 10] {
             let other = units(Some(other));
             let second = create(&files, &path, &other).unwrap();
@@ -223,7 +223,7 @@ mod tests {
 
     /// The file system decides whether stripes are set, not the driver that a hint names.
     #[test]
-    fn the_first_server_alone_is_a_layout() {
+    fn the_first_server_is_a_layout() {
         let dir = tempfile::tempdir().unwrap();
         let (path, files) = (dir.path().join("new"), Hostile::lustre(Fault::None));
         let hints = DriverHints { start_iodevice: Some(7), ..DriverHints::default() };
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn stripes_that_are_not_told_are_assumed() {
+    fn unknown_stripes_are_assumed() {
         let dir = tempfile::tempdir().unwrap();
         let (path, files) = (dir.path().join("new"), Hostile::lustre(Fault::None));
         let file = create(&files, &path, &units(None)).unwrap();

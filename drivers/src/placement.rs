@@ -197,7 +197,7 @@ mod tests {
         assert_eq!(chosen(&blocks, most(2, default()), 9), [0, 1, 8, 9]);
         assert_eq!(chosen(&blocks, count(99, default()), 1).len(), 16);
         assert_eq!(chosen(&blocks, listed(&[9, 0]), 1), [0, 9]);
-        // Ranks dealt to the nodes in turn: spreading goes by node, not by rank.
+        // Consecutive ranks on different nodes: `spread` goes by node, not by rank.
         let cyclic = Topology::listed(&[0, 1, 0, 1, 0, 1, 0, 1]).unwrap();
         assert_eq!(chosen(&cyclic, placed(Placement::Spread), 4), [0, 1, 4, 5]);
         assert_eq!(per_node(&blocks, &default(), 1), 2);

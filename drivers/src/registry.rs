@@ -174,7 +174,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_words() {
+    fn names_round_trip_in_any_case() {
         for name in DriverName::ALL {
             assert_eq!(name.to_string().to_uppercase().parse(), Ok(*name));
         }

@@ -176,9 +176,9 @@ pub trait FileControl {
         Ok(())
     }
 
-    /// Makes this handle see what other hosts have written, where each host caches by itself and opening the file
-    /// does not suffice: the file's size, of which a host may keep an old value for a second, and bytes in the cache.
-    /// Does nothing by default.
+    /// Makes this handle see what other hosts have written, on a file system where opening the file does not suffice:
+    /// updates the file's size, of which a host may keep an old value for a second, and drops cached bytes. Does
+    /// nothing by default.
     ///
     /// # Errors
     /// The system's error.
@@ -249,8 +249,8 @@ pub trait FileControl {
         Err(io::ErrorKind::Unsupported.into())
     }
 
-    /// Returns numbers that tell the file from all others on file systems of one machine, whatever the machine;
-    /// `None` by default, and if they are not known.
+    /// Returns numbers that identify the file among all files on file systems of one machine, of all machines; `None` by
+    /// default, and if they are not known.
     ///
     /// # Errors
     /// The system's error.

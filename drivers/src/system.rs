@@ -33,17 +33,17 @@ const PERMISSIONS: u32 = 0o666;
 /// other regular files.
 const DELAY_CREATE: i32 = libc::O_NOCTTY | libc::O_ASYNC;
 
-// LL_IOC_LOV_SETSTRIPE is declared with the size of a long, not of what it points to.
+// LL_IOC_LOV_SETSTRIPE is declared with the size of a long, although it takes a structure.
 nix::ioctl_write_ptr_bad!(set_stripe, nix::request_code_write!(b'f', 154, size_of::<libc::c_long>()), u8);
 // LL_IOC_GROUP_LOCK and LL_IOC_GROUP_UNLOCK take the number of the group in place of a pointer.
 nix::ioctl_write_int_bad!(lock_group, nix::request_code_write!(b'f', 158, size_of::<libc::c_long>()));
 nix::ioctl_write_int_bad!(unlock_group, nix::request_code_write!(b'f', 159, size_of::<libc::c_long>()));
 
-/// The bytes that stand for those of a file in [`FileControl::hold`], one for each: no file has data there.
+/// Offsets past all data, at which [`FileControl::hold`] takes its locks: a lock on `HELD.start + i` is about byte `i` of the file.
 #[cfg(target_os = "linux")]
 const HELD: Range<u64> = 1 << 62..NUMBERS.start;
 
-/// The bytes that stand for the numbers of handles.
+/// Offsets past all data, at which [`FileControl::hold`] locks the numbers of handles.
 #[cfg(target_os = "linux")]
 const NUMBERS: Range<u64> = (1 << 63) - (1 << 31)..(1 << 63) - 1;
 
@@ -63,7 +63,7 @@ fn lock(file: &File, range: Range<u64>, kind: libc::c_int) -> io::Result<()> {
     }
 }
 
-/// Returns true if another open file has a lock that forbids one of type `kind`. Takes none.
+/// Returns true if another open file has a lock that forbids a lock of type `kind`. Takes no lock.
 #[cfg(target_os = "linux")]
 fn is_locked(file: &File, range: Range<u64>, kind: libc::c_int) -> io::Result<bool> {
     let mut lock = lock_on(range, kind);
@@ -86,7 +86,7 @@ fn lock_on(range: Range<u64>, kind: libc::c_int) -> libc::flock {
     }
 }
 
-/// Returns the bytes that stand for a range of a file. All bytes from 2^62 - 2^31 on have the last one.
+/// Returns the range of [`HELD`] for a range of a file. All bytes of the file from 2^62 - 2^31 on share the last offset.
 #[cfg(target_os = "linux")]
 fn stand_for(range: Range<u64>) -> Range<u64> {
     let at = |offset: u64| HELD.start + offset.min(HELD.end - HELD.start);
@@ -284,7 +284,7 @@ impl Storage for SystemFile {
 }
 
 impl FileControl for SystemFile {
-    /// Syncs a file on NFS: that does what closing does there (it sends the bytes to the server, which stores them). Else
+    /// Syncs a file on NFS, which has the effect of a close there: the bytes go to the server, which stores them. Otherwise
     /// closes a duplicate of the descriptor: close(2) reports errors of every descriptor, and this result is not lost.
     /// But it drops all locks that fcntl(2) has given this process on the file, also to ROMIO in another thread. If the
     /// process has no descriptor left, syncs the file, which reports the same errors.
@@ -369,7 +369,8 @@ impl FileControl for SystemFile {
         }
         let lock = lock_on(range, kind);
         loop {
-            // A lock of this process, such as one of the program's around its call, is not waited for: it would never end.
+            // Does not wait for a lock of this process, such as a lock that the program holds during its call: the wait would
+            // never end.
             let mut found = lock;
             fcntl(&self.file, FcntlArg::F_OFD_GETLK(&mut found))?;
             if taken
@@ -385,8 +386,8 @@ impl FileControl for SystemFile {
         }
     }
 
-    /// Takes a lock on the number that forbids all others, which another program's lock on the whole file prevents, and then
-    /// locks on the bytes, which several handles may have.
+    /// Takes a write lock at the number, which fails if another program has locked the whole file; then read locks for the
+    /// bytes, which several handles may have.
     #[cfg(target_os = "linux")]
     fn hold(&self, number: u64, range: Range<u64>) -> io::Result<()> {
         let (number, held) = (NUMBERS.start + number..NUMBERS.start + number + 1, stand_for(range));
@@ -400,7 +401,8 @@ impl FileControl for SystemFile {
         lock(self, held.end..HELD.end, libc::F_UNLCK)
     }
 
-    /// Another program's lock that only forbids to write shows in the bytes, but not in the numbers.
+    /// Also looks for the write lock at a number, because another program's read lock on the whole file looks like a
+    /// handle's lock for the bytes.
     #[cfg(target_os = "linux")]
     fn is_held(&self, range: Range<u64>) -> io::Result<bool> {
         let range = stand_for(range);
@@ -429,7 +431,7 @@ mod tests {
         assert_eq!(found, [true; 4]);
     }
 
-    /// A handle sees where others have bytes. A program that has locked the whole file lets nobody hold any.
+    /// A handle sees which bytes others hold. While a program has locked the whole file, no handle can hold bytes.
     #[cfg(target_os = "linux")]
     #[test]
     fn a_handle_sees_what_others_hold() {

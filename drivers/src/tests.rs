@@ -192,7 +192,7 @@ proptest! {
                 prop_assert!(window.start <= offset && offset < window.end);
                 let most = if name == DriverName::Lustre { buffer.max(unit) } else { buffer };
                 prop_assert!(window.len() <= most, "{:?} {:?}", name, window);
-                // Within what is written, ownership changes at multiples of the unit only.
+                // Inside the written range, ownership changes at multiples of the unit only.
                 prop_assert!(until % unit == 0 || until >= start + len);
             }
         }

@@ -166,7 +166,7 @@ pub async fn broadcast_error(endpoint: &mut Endpoint, root: Rank, error: Option<
     }
     let received = broadcast(endpoint, root, &wire::to_bytes(&error.cloned())).await?;
     let error = match wire::from_bytes::<Option<Error>>(&received) {
-        Some(Some(error)) => error.told_by(root, endpoint.ranks()),
+        Some(Some(error)) => error.of_rank_among(root, endpoint.ranks()),
         Some(None) => internal("a rank reported an error but sent none".to_string()),
         None => internal("an error could not be decoded".to_string()),
     };

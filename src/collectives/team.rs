@@ -23,7 +23,7 @@ use crate::topology::Rank;
 /// Maximum length of merged contributions, and of an answer to ranks that share no memory, in bytes.
 pub const MAX_BODY: usize = 64 << 10;
 
-/// A rank's contribution to a decision of its team: how contributions merge, and what one rank decides from all of them.
+/// A rank's contribution to a decision of its team: how contributions merge, and how one rank decides from all of them.
 pub trait Combine {
     /// Merges the encoded contribution of other ranks into this one. Contributions come in any order, each once.
     fn merge(&mut self, other: &[u8]);

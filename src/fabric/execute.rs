@@ -434,7 +434,7 @@ impl InFlight {
         Ok(ready)
     }
 
-    /// Returns true if a message, with those of earlier schedules, would be more than its sliding limit allows.
+    /// Returns true if this message, with the messages of earlier schedules, would exceed its sliding limit.
     fn exceeds_limit(&self, at: usize, id: OpId) -> bool {
         let schedule = self.runs[at].progress.schedule();
         let op = schedule.ops()[id as usize];
@@ -485,12 +485,12 @@ impl InFlight {
     /// Returns the message to block on, once all ready operations have been started. With several schedules, it is a
     /// message of the first schedule, which never waits for the others.
     fn awaited(&mut self) -> Option<Ticket> {
-        let is_alone = self.runs.len() == 1;
+        let is_only_run = self.runs.len() == 1;
         let Run { progress, in_flight, awaited, not_ready, .. } = self.runs.front_mut()?;
         if !not_ready.is_empty() {
             return None;
         }
-        if !is_alone {
+        if !is_only_run {
             return in_flight.first_key_value().map(|(_, &ticket)| ticket);
         }
         *awaited.get_or_insert_with(|| {

@@ -25,7 +25,7 @@ pub struct Waiting(Arc<State>);
 /// State of the waiting of one rank. One thread at a time polls, not always the same thread.
 struct State {
     idle: Arc<dyn Idle>,
-    /// Counter of progress, so that a wait can tell when there is none.
+    /// Counter of progress. A wait in which it does not change has made no progress.
     events: AtomicU64,
     /// Encoded message that the rank waits for ([`Pending`]), or 0.
     pending: AtomicU64,

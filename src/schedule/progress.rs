@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn messages_behind_copies_and_joins_count() {
+    fn messages_after_copies_and_joins_count() {
         let span = Span::new(Buffer::Receive, 0, 0);
         let mut builder = Builder::default();
         let members: Vec<_> = (0..3).map(|from| builder.receive(from, span, &[])).collect();

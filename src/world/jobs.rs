@@ -178,8 +178,8 @@ pub fn leave_to_program() {
 }
 
 /// Gives the calling thread the lowest priority at which it still goes on if the program uses all cores (nice 19: 1.5 % of
-/// a core; `SCHED_IDLE` would have 0.3 %), and lets it interrupt nobody when it wakes (`SCHED_BATCH`). The system allows
-/// this to everybody, but not the way back.
+/// a core; `SCHED_IDLE` would have 0.3 %), and lets it interrupt nobody when it wakes (`SCHED_BATCH`). Any user
+/// may do this, but not undo it.
 #[cfg(target_os = "linux")]
 pub fn lower_priority() {
     if entered().is_some() {

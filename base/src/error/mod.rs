@@ -294,7 +294,7 @@ impl Error {
 
     /// Adds `origin` as [`Error::of_rank`] does, if `ranks` is more than 1.
     #[must_use]
-    pub fn told_by(self, origin: Rank, ranks: usize) -> Self {
+    pub fn of_rank_among(self, origin: Rank, ranks: usize) -> Self {
         if ranks > 1 { self.of_rank(origin) } else { self }
     }
 

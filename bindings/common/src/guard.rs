@@ -1,4 +1,4 @@
-//! Guards functions that C calls: no panic leaves them, or spoils what a later call uses.
+//! Guards functions that C calls: no panic leaves them, or spoils the state of later calls.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -29,7 +29,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_panic_is_an_error_with_its_words() {
+    fn a_panic_is_an_error_with_its_message() {
         let outcome: Result<()> = caught(|| panic!("three of {}", 4));
         assert!(outcome.unwrap_err().to_string().contains("panic: three of 4"));
         let outcome: Result<()> = caught(|| std::panic::panic_any(3));

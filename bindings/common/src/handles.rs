@@ -104,7 +104,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_closed_handle_is_called_closed_until_a_file_has_it_again() {
+    fn a_closed_handle_is_called_closed_until_a_file_reuses_it() {
         let mut known = Known::default();
         assert_eq!(known.check(16), Err("0x10".to_string()));
         assert_eq!(known.check(0), Err("NULL".to_string()));

@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn every_code_has_a_name_and_words() {
+    fn every_code_has_a_name_and_a_description() {
         // SAFETY: texts that end with 0, used at once.
         let text = |at| unsafe { CStr::from_ptr(at) }.to_str().unwrap().to_string();
         assert_eq!(text(GIO_strerrno(EFILEVIEW)), "GIO_EFILEVIEW");

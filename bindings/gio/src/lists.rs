@@ -28,7 +28,7 @@ macro_rules! moves {
             let buf: *const std::ffi::c_void = buf;
             let file = list("file", file_npairs, file_offs, file_lens);
             let memory = list("buf", buf_npairs, buf_offs, buf_lens);
-            // SAFETY: the caller's promises: lists as long as said, memory that they describe, nobody else at the file.
+            // SAFETY: the caller's promises: lists as long as said, memory that they describe, nobody else uses the file.
             $crate::code::moved(stringify!($name), || unsafe {
                 let (opened, direction) = ($crate::handle::opened(fh, stringify!($name))?, tributary::Direction::$direction);
                 opened.$method(direction, access(file, memory, direction, buf.cast_mut().cast()))

@@ -118,7 +118,7 @@ fn agreed(
         };
         // An error of the first rank is the result on all ranks.
         let terms = decided_by::<Result<OpenTerms>>(endpoint, 0, decide, "the first rank's terms").await?;
-        let terms = terms.map_err(|error| error.told_by(0, endpoint.ranks()))?;
+        let terms = terms.map_err(|error| error.of_rank_among(0, endpoint.ranks()))?;
         let mine = own.and_then(|_| match amode == terms.amode {
             true => Ok(()),
             false => {

@@ -252,7 +252,7 @@ fn damaged(what: &str) -> Error {
 fn decode_created(answer: &[u8], ranks: usize) -> Result<Created> {
     let created = wire::from_bytes::<Result<Created>>(answer);
     let created = created.ok_or_else(|| damaged("properties of the file that cannot be decoded"))?;
-    created.map_err(|error| error.told_by(0, ranks).agreed())
+    created.map_err(|error| error.of_rank_among(0, ranks).agreed())
 }
 
 /// Kinds of the answer of rank 0. `MADE`: the properties of the file. `STOPPED`: the first agreement forbids the open.

@@ -161,7 +161,7 @@ pub fn is_running() -> bool {
 /// All ranks of an MPI program.
 ///
 /// If [`initialise`] initialised MPI, MPI is finalised when the world and the endpoints made from it are dropped. If a
-/// panic drops the world, all ranks are aborted, so that no rank waits for a rank that is gone.
+/// panic drops the world, all ranks are aborted, so that no rank waits for a rank that has ended.
 pub struct World {
     session: Rc<Session>,
 }
@@ -202,7 +202,7 @@ impl Drop for World {
     }
 }
 
-/// Finalises MPI when the last owner of this value is gone.
+/// Finalises MPI when the last owner drops this value.
 struct Session {
     ours: bool,
 }

@@ -55,7 +55,7 @@ macro_rules! atom {
 atom!(AtomicU32, u32);
 atom!(AtomicU64, u64);
 
-/// Integers of loom, which runs a test in every order of its threads and of what they see of each other's stores.
+/// Integers of loom, which runs a test in every order of its threads, and with every order in which they see stores.
 #[cfg(test)]
 pub mod orders {
     use std::sync::atomic::Ordering;

@@ -147,7 +147,7 @@ fn set() -> u64 {
     fingerprint(cores)
 }
 
-/// Returns 0, the same on all processes: this system cannot tell the cores.
+/// Returns 0 on all processes: this system does not report the cores of a process.
 #[cfg(not(target_os = "linux"))]
 fn set() -> u64 {
     0

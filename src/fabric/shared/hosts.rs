@@ -246,14 +246,14 @@ impl Endpoint {
         let here: Vec<Rank> = (0..labels.len()).filter(|&other| labels[other] == labels[rank]).collect();
         let are_together = here.iter().all(|&other| real[other] == real[rank]);
         let is_wanted = offer.shares && are_together && here.len() <= MOST_RANKS;
-        let is_alone = here.len() == 1 && all.len() > 1;
-        let memory = (is_wanted && !is_alone).then(|| take(offer, rank, &here, all[here[0]]));
+        let is_only_rank = here.len() == 1 && all.len() > 1;
+        let memory = (is_wanted && !is_only_rank).then(|| take(offer, rank, &here, all[here[0]]));
         let (memory, refusal) = match memory {
             Some(Ok(memory)) => (Some(memory), Some("other ranks have none".to_string())),
             Some(Err(why)) => (None, Some(why)),
             None => (None, None),
         };
-        let mut shared = [u64::from(is_alone || memory.is_some())];
+        let mut shared = [u64::from(is_only_rank || memory.is_some())];
         crate::collectives::allreduce(self, &[ReduceOp::Min], &mut shared).await?;
         let cores = if hosts == HostsAre::Real { here.len() } else { all.len() };
         let mut found = Hosts::one_rank_each(rank, labels.len());

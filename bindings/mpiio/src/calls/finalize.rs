@@ -9,7 +9,7 @@ use crate::mpi::abi::word::Word;
 use crate::mpi::interposition::{self, Interposition, is_first_rank};
 use crate::mpi::next::InterposedFunction;
 
-/// The next MPI_Finalize after ours. A tool that is preloaded after this library, such as Darshan, exports it.
+/// The next definition of MPI_Finalize, which may belong to a tool that is preloaded after this library, such as Darshan.
 static PLAIN: InterposedFunction = InterposedFunction::new(function_name!("MPI_Finalize"));
 static PROFILING: InterposedFunction = InterposedFunction::new(function_name!("PMPI_Finalize"));
 

@@ -23,7 +23,7 @@ const KEY: &CStr = c"nc_driver";
 /// Value of the hint for MPI-IO.
 const MPI_IO: &CStr = c"mpiio";
 
-/// The next MPI_Info_get after ours.
+/// The next definition of MPI_Info_get.
 static NEXT: InterposedFunction = InterposedFunction::new(function_name!("MPI_Info_get"));
 
 /// True if PnetCDF's GIO is Tributary's own (libtributary_gio), which PnetCDF then keeps.

@@ -50,8 +50,8 @@ pub fn take() -> [u64; 2] {
 }
 
 impl DeletionsInVain {
-    /// Returns the calls of all ranks by the sums of what [`take`] returned; None unless several ranks made such calls. A
-    /// single rank that deletes a file without knowing whether it exists does nothing wrong.
+    /// Returns the calls of all ranks, given the sums of the numbers that [`take`] returned. Returns None unless several
+    /// ranks made such calls: one rank may delete a file that perhaps does not exist.
     pub fn from_sums([calls, ranks]: [u64; 2]) -> Option<Self> {
         (ranks > 1).then_some(Self { calls, ranks })
     }

@@ -165,7 +165,7 @@ impl DerefMut for MovableFile {
 }
 
 // SAFETY: what an OpenFile shares with others is `Send` by its types (a test of the engine's file checks this). The rest,
-// the transport and the call in flight, is touched by one thread at a time: the mutex sees to that. MPI may be called from
+// the transport and the call in flight, is touched by one thread at a time: the mutex ensures this. MPI may be called from
 // the program's thread, as its thread level says, and from the helper thread only at MPI_THREAD_MULTIPLE. The program
 // promises not to touch buffers of calls in flight.
 unsafe impl Send for MovableFile {}

@@ -47,7 +47,7 @@ pub struct OpenWait {
     path: PathBuf,
     rank: usize,
     ranks: usize,
-    /// Time after which a line says that ranks have not come; zero: never.
+    /// Time after which a line reports that ranks have not arrived; zero: never.
     limit: Duration,
     since: Instant,
     /// Number that this rank brings to an operation in flight, which MPI reads.
@@ -58,7 +58,7 @@ pub struct OpenWait {
     is_proven: AtomicBool,
     /// True if this rank has found out that it must end the job.
     is_over: AtomicBool,
-    /// Lock of the rank that prints the line of its host about ranks that have not come; Some if that line is dealt with.
+    /// Some if a rank of this host has printed the line about ranks that have not arrived; with a lock if it is this rank.
     late: Mutex<Option<Option<HostLock>>>,
 }
 
@@ -99,7 +99,7 @@ impl OpenWait {
         is_marked(self.result.load(Ordering::Relaxed))
     }
 
-    /// Prints what is missing where, and ends the job. The thread that may call MPI calls it.
+    /// Prints which ranks lack the library, and ends the job. The thread that may call MPI calls it.
     pub fn end_job(&self, mismatch: &Mismatch) -> ! {
         self.print(mismatch);
         abort(FAILED)

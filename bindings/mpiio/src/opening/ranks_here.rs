@@ -219,7 +219,7 @@ mod tests {
     const OWN: &str = "fd:01 42";
 
     #[test]
-    fn ranks_are_told_apart_by_their_files() {
+    fn ranks_are_compared_by_their_files() {
         let line = |inode: u32, path: &str| format!("7f00-7f10 r-xp 00000000 fd:01 {inode} {path}\n");
         let mpi = line(1, "/usr/lib/libmpi.so");
         let of = |maps: &str, environment: &str| loaded(&(mpi.clone() + maps), environment, OWN);

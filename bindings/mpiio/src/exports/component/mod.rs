@@ -133,8 +133,8 @@ unsafe extern "C" fn file_query(file: *mut c_void, data: *mut *mut c_void, prior
     });
     match queried {
         Ok(table) => {
-            // SAFETY: Open MPI's place for an int, which ompio has filled. Directly before ompio: a component that the user
-            // prefers to ompio is preferred to this one.
+            // SAFETY: Open MPI's place for an int, which ompio has filled. The next priority above ompio's: a
+            // component that the user prefers to ompio goes first.
             unsafe { *priority += 1 };
             table
         }
@@ -150,7 +150,7 @@ unsafe extern "C" fn file_unquery(file: *mut c_void, data: *mut c_void) -> c_int
     unsafe { ompio::unquery(file, data) }
 }
 
-/// Says whether the component takes the call, with a priority directly before ompio's. Local.
+/// Offers to take the call, with a priority directly above ompio's. Local.
 unsafe extern "C" fn delete_query(
     name: *const c_char,
     info: *mut c_void,

@@ -179,7 +179,7 @@ impl UnopenedFile {
         let left = match decided? {
             Decision::Take(UnopenedTerms { path, hints }) => return Ok(open(endpoint, &path, amode, hints).await),
             Decision::Leave(why) => Ok(Runner::Mpi(why)),
-            Decision::Fail(error) => Err(error.told_by(root, ranks)),
+            Decision::Fail(error) => Err(error.of_rank_among(root, ranks)),
         };
         if let Some(seat) = seat {
             seat.keep(endpoint);

@@ -95,8 +95,8 @@ pub enum Way {
     Pieces,
 }
 
-/// What is needed to keep a file from data sieving: MPI's second handle, and this library's. Each is opened in the first
-/// call that uses it.
+/// The handles that keep MPI from data sieving in a file: MPI's second handle, and this library's. Each is opened in the
+/// first call that uses it.
 pub struct Sieving {
     /// Value of the hint that the program has set; None if it has set none.
     asked: Mutex<Option<String>>,
@@ -261,7 +261,7 @@ impl Sieving {
     }
 }
 
-/// Gives the handle `to`, which this rank has for itself, the view of `from`. Returns true if MPI could. Local.
+/// Sets the view of the handle `from` on the handle `to`, which only this rank has open. Returns true on success. Local.
 fn copy_view(from: Word, to: Word) -> bool {
     static GET_VIEW: InterposedFunction = InterposedFunction::new(function_name!("PMPI_File_get_view"));
     static SET_VIEW: InterposedFunction = InterposedFunction::new(function_name!("PMPI_File_set_view"));
