@@ -130,7 +130,7 @@ fn is_real(files: &dyn OpenStorage, path: &Path) -> bool {
 }
 
 /// Creates the file with the hinted layout, unless it exists. If Lustre refuses more stripes than servers, the file gets
-/// as many stripes on servers that Lustre chooses. If Lustre refuses these too, the file stays, without the layout:
+/// that number of stripes on servers that Lustre chooses. If Lustre refuses these too, the file stays, without the layout:
 /// another process may have opened the file meanwhile.
 fn create_striped(files: &dyn OpenStorage, path: &Path, hints: &DriverHints) -> Result<()> {
     let request = match request(hints) {

@@ -377,7 +377,7 @@ impl Drop for SizeSignalBlocked {
     fn drop(&mut self) {
         let Some(before) = &self.before else { return };
         let now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-        // A signal that came in the meantime was caused by our write: it is consumed, not passed on.
+        // A signal since then was caused by this thread's write: it is consumed, not passed on.
         // SAFETY: both pointers point to live values of the right type; a null siginfo is allowed.
         while unsafe { libc::sigtimedwait(self.signal.as_ref(), std::ptr::null_mut(), &now) } > 0 {}
         // If the mask cannot be restored, the signal stays blocked, as during the call.

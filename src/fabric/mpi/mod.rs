@@ -181,8 +181,8 @@ impl World {
     /// # Errors
     /// A chunk out of range, or [`Error::Fabric`] with MPI's error text.
     pub fn endpoint_with_chunk(&self, chunk: usize) -> Result<MpiEndpoint> {
-        // SAFETY: MPI is initialised on this thread (`World` is not `Send`). If it was not initialised here, it may be
-        // gone by now: then MPI says so.
+        // SAFETY: MPI is initialised on this thread (`World` is not `Send`). If the program initialised it, it may be
+        // finalised by now: then MPI returns an error.
         let endpoint = unsafe { MpiEndpoint::from_raw_with_chunk(raw::world(), chunk)? };
         Ok(endpoint.holding(self.session.clone()))
     }

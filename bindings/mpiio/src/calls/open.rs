@@ -70,7 +70,7 @@ pub fn open(function: &'static InterposedFunction, arguments: &[Word]) -> Answer
         lay_out(&path, amode, asked);
     }
     let has_own = left_always.is_none() && has_own_handle(&path, (name, amode), &asked);
-    // All ranks decide this alike: ROMIO's open fails if only some ranks pass an info.
+    // All ranks decide the same: ROMIO's open fails if only some ranks pass an info.
     let is_kept_from_sieving = left_always.is_none() && is_written(amode) && !interposition::is_component();
     // SAFETY: MPI is initialised; the program's info.
     let for_mpi = if is_kept_from_sieving { unsafe { InfoForMpi::without_sieving(info) } } else { None };

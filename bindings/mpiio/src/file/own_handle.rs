@@ -54,7 +54,7 @@ pub struct OwnHandle {
 }
 
 /// Returns true if independent calls on a file should use an own handle: the file may be written, is on NFS, and the hints
-/// `asked` choose no other driver and no data sieving. Local; the same on all ranks if all hosts mount the file alike.
+/// `asked` choose no other driver and no data sieving. Local; the same on all ranks if all hosts mount the file in the same way.
 pub fn is_wanted(path: &Path, amode: c_int, asked: &FileHints) -> bool {
     let all = constants();
     let is_written = amode & (all.mode_rdwr | all.mode_wronly) != 0 && amode & all.mode_sequential == 0;

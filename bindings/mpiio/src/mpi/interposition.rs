@@ -49,7 +49,7 @@ pub struct ComponentFunctions {
     pub call_ompio: fn(&InterposedFunction, &[Word]) -> Option<Word>,
     /// Shows Open MPI the hints in force of an open file.
     pub show_hints: fn(Word),
-    /// Asks Open MPI to advance calls in flight, before each such call; returns true if it does.
+    /// Asks Open MPI to advance calls in flight; returns true if it does. Called before each call in flight starts.
     pub can_advance: fn() -> bool,
     /// Makes the error of a request an error of a file.
     pub point_at_file: fn(MPI_Request, Word),

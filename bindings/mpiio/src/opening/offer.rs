@@ -136,8 +136,8 @@ impl OpenOffer {
     }
 }
 
-/// Combines the marks of all ranks by the operation with which ROMIO's open begins, and under Open MPI also by the one with
-/// which OMPIO's open begins. A rank that never returns from the first is watched: the result of the other comes meanwhile.
+/// Combines the marks of all ranks by the operation with which ROMIO's open begins; under Open MPI also by the operation with
+/// which OMPIO's open begins. If this rank never returns from the first, the watching thread gets the result of the second.
 ///
 /// # Safety
 /// The requirements of [`OpenOffer::agreed`].

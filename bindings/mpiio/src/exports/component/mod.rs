@@ -73,7 +73,7 @@ unsafe extern "C" fn register() -> c_int {
     0
 }
 
-/// Returns success if Open MPI may ask the component to take files. Where ompio is not loaded, [`file_query`] says so.
+/// Returns success if Open MPI may ask the component to take files. If ompio is not loaded, [`file_query`] reports it.
 unsafe extern "C" fn open() -> c_int {
     match series() {
         Err(why) if ompio::component().is_some() => {

@@ -55,7 +55,7 @@ pub fn of(series: Series, theirs: *const Table) -> Result<*const c_void, String>
             "open" => open as *const c_void,
             "close" => close as *const c_void,
             "set_view" => set_view as *const c_void,
-            // Open MPI answers these itself where ompio has no function; `info` says how this library's hints get there.
+            // Open MPI answers these calls itself if ompio has no function; `info` gives it this library's hints.
             _ if given.is_null() || is_passed(row) => given,
             _ => row.by_component.0,
         };

@@ -201,7 +201,7 @@ fn sum(rank: usize, ranks: usize) -> Option<(JobSums, usize)> {
     let (own, mut sums) = (own(), JobSums([0; SUMS]));
     let mut hosts = vec![0u64; if rank == 0 { ranks } else { 0 }];
     let (number, comm) = (handles().uint64, handles().comm_world);
-    // SAFETY: two arrays of so many numbers; MPI is initialised.
+    // SAFETY: two arrays of `SUMS` numbers; MPI is initialised.
     let reduced = unsafe {
         ffi::MPI_Reduce(own.0.as_ptr().cast(), sums.0.as_mut_ptr().cast(), SUMS as i32, number, handles().sum, 0, comm)
     };
