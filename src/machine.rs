@@ -25,8 +25,8 @@
 //! }
 //! ```
 //!
-//! The library reads the version and the figures. The rest tells people how the figures were measured, and which were
-//! not measured.
+//! The library reads the version and the figures. The rest describes, for people, how the figures were measured, and which
+//! were not measured.
 
 use std::io::Read;
 use std::path::Path;

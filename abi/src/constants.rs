@@ -250,9 +250,9 @@ pub struct Statuses(Vec<u64>);
 impl Statuses {
     /// Resizes the array to `count` statuses, whose contents are undefined.
     pub fn resize(&mut self, count: usize) {
-        let words = (count * constants().status.size).div_ceil(2);
-        if self.0.len() < words {
-            self.0.resize(words, 0);
+        let integers = (count * constants().status.size).div_ceil(2);
+        if self.0.len() < integers {
+            self.0.resize(integers, 0);
         }
     }
 

@@ -115,7 +115,7 @@ impl Function {
     /// Returns the function's address; None if the process has no MPI library, or if the library lacks the function.
     #[inline]
     pub fn address(&self) -> Option<*mut c_void> {
-        // Acquire: whoever sees the address also sees the library that it was found in.
+        // Acquire: a thread that sees the address also sees the library in which it was found.
         let address = self.address.load(Ordering::Acquire);
         if address.is_null() {
             return self.look_up();
@@ -135,7 +135,7 @@ impl Function {
 }
 
 /// Declares functions of the MPI library by their C declarations. Each becomes an `unsafe fn` that returns MPI's code, or
-/// [`MISSING`](crate::MISSING); its argument types are this crate's handles and what implements `Argument`.
+/// [`MISSING`](crate::MISSING); its argument types implement `Argument`, as this crate's handles do.
 #[macro_export]
 macro_rules! mpi_functions {
     ($($(#[$attribute:meta])* fn $name:ident($($argument:ident: $type:ty),* $(,)?);)+) => {$(

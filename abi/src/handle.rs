@@ -1,7 +1,7 @@
-//! Handles of MPI objects: 32-bit integers in MPICH's ABI, pointers in the others; of Fortran, integers in every ABI.
+//! Handles of MPI objects: 32-bit integers in MPICH's ABI, pointers in the others. Fortran handles are integers in every ABI.
 //!
-//! A handle is kept as a machine word; an integer has zeros in the upper half. Words are little-endian, so the
-//! address of a word is also the address of a handle, of either width: MPI may read and write it in place.
+//! A handle is kept as a [`Word`]; an integer has zeros in the upper half. A word is little-endian, so its address
+//! is also the address of a handle, of either width: MPI may read and write it in place.
 
 use std::ffi::{c_int, c_void};
 use std::marker::PhantomData;
@@ -168,22 +168,22 @@ unsafe fn read(place: *const c_void, index: usize) -> Word {
 /// An array of handles with the MPI library's width, which can be passed to MPI.
 #[derive(Debug)]
 pub struct HandleArray<H> {
-    words: HandleWords,
+    handles: HandleVec,
     of: PhantomData<H>,
 }
 
 #[derive(Debug)]
-enum HandleWords {
+enum HandleVec {
     Narrow(Vec<u32>),
     Wide(Vec<Word>),
 }
 
 /// Runs code on the handles of an array, of either width.
-macro_rules! on_words {
-    ($row:expr, $words:ident => $do:expr) => {
+macro_rules! on_handles {
+    ($row:expr, $handles:ident => $do:expr) => {
         match $row {
-            HandleWords::Narrow($words) => $do,
-            HandleWords::Wide($words) => $do,
+            HandleVec::Narrow($handles) => $do,
+            HandleVec::Wide($handles) => $do,
         }
     };
 }
@@ -192,11 +192,11 @@ macro_rules! on_words {
 impl<H: Handle> HandleArray<H> {
     /// Creates an empty array.
     pub fn new() -> Self {
-        let words = match width() {
-            Width::Narrow => HandleWords::Narrow(Vec::new()),
-            Width::Wide => HandleWords::Wide(Vec::new()),
+        let handles = match width() {
+            Width::Narrow => HandleVec::Narrow(Vec::new()),
+            Width::Wide => HandleVec::Wide(Vec::new()),
         };
-        Self { words, of: PhantomData }
+        Self { handles, of: PhantomData }
     }
 
     /// Creates an array of `count` copies of `handle`.
@@ -206,7 +206,7 @@ impl<H: Handle> HandleArray<H> {
 
     /// Returns the number of handles.
     pub fn len(&self) -> usize {
-        on_words!(&self.words, words => words.len())
+        on_handles!(&self.handles, handles => handles.len())
     }
 
     /// Returns true if the array is empty.
@@ -217,43 +217,43 @@ impl<H: Handle> HandleArray<H> {
     /// Appends a handle.
     #[inline]
     pub fn push(&mut self, handle: H) {
-        match &mut self.words {
-            HandleWords::Narrow(words) => words.push(handle.word() as u32),
-            HandleWords::Wide(words) => words.push(handle.word()),
+        match &mut self.handles {
+            HandleVec::Narrow(handles) => handles.push(handle.word() as u32),
+            HandleVec::Wide(handles) => handles.push(handle.word()),
         }
     }
 
     /// Removes the handle at `index`; the last handle takes its place.
     #[inline]
     pub fn swap_remove(&mut self, index: usize) {
-        on_words!(&mut self.words, words => { words.swap_remove(index); });
+        on_handles!(&mut self.handles, handles => { handles.swap_remove(index); });
     }
 
     /// Removes all handles.
     pub fn clear(&mut self) {
-        on_words!(&mut self.words, words => words.clear());
+        on_handles!(&mut self.handles, handles => handles.clear());
     }
 
     /// Returns the address of the first handle, for MPI to write.
     pub fn as_mut_ptr(&mut self) -> *mut H {
-        on_words!(&mut self.words, words => words.as_mut_ptr().cast())
+        on_handles!(&mut self.handles, handles => handles.as_mut_ptr().cast())
     }
 
     /// Returns the address of the first handle, for MPI to read.
     pub fn as_ptr(&self) -> *const H {
-        on_words!(&self.words, words => words.as_ptr().cast())
+        on_handles!(&self.handles, handles => handles.as_ptr().cast())
     }
 
     /// Returns the address of handle `index`, for MPI.
     pub fn place(&mut self, index: usize) -> *mut H {
-        on_words!(&mut self.words, words => (&raw mut words[index]).cast())
+        on_handles!(&mut self.handles, handles => (&raw mut handles[index]).cast())
     }
 
     /// Iterates over all handles, in order.
     pub fn iter(&self) -> impl Iterator<Item = H> + '_ {
-        (0..self.len()).map(|index| match &self.words {
-            HandleWords::Narrow(words) => H::new(words[index] as Word),
-            HandleWords::Wide(words) => H::new(words[index]),
+        (0..self.len()).map(|index| match &self.handles {
+            HandleVec::Narrow(handles) => H::new(handles[index] as Word),
+            HandleVec::Wide(handles) => H::new(handles[index]),
         })
     }
 }
@@ -298,8 +298,8 @@ mod tests {
 
     /// Returns an empty array of each width.
     fn rows() -> [HandleArray<MPI_Request>; 2] {
-        [HandleWords::Narrow(Vec::new()), HandleWords::Wide(Vec::new())]
-            .map(|words| HandleArray { words, of: PhantomData })
+        [HandleVec::Narrow(Vec::new()), HandleVec::Wide(Vec::new())]
+            .map(|handles| HandleArray { handles, of: PhantomData })
     }
 
     #[test]

@@ -128,8 +128,8 @@ impl Library {
     }
 }
 
-/// Returns a function of the MPI library that is linked into the program. The table has profiling names only: a name
-/// without the P is a tool's elsewhere, and in a static program no tool is behind.
+/// Returns a function of the MPI library that is linked into the program. Every name gives the
+/// function of its profiling name, because no tool can be interposed in a static program.
 fn linked(name: &CStr) -> Option<*mut c_void> {
     let all = LINKED.get().copied().unwrap_or_default();
     let is_it = |function: &&LinkedFunction| {

@@ -1,15 +1,15 @@
 //! Passes arguments of a call whose types are not known.
 //!
 //! An `MPI_File_*` function has at most six arguments, each an integer or a pointer of at most 64 bits. On the supported
-//! machines each is passed in its own register. So a call can be passed on unchanged with its arguments as words, whatever
-//! the MPI library.
+//! machines each is passed in its own register. So a call of any MPI library can be passed on unchanged, with each argument as
+//! a [`Word`].
 
 use std::ffi::c_int;
 use std::mem::{MaybeUninit, size_of};
 
 #[cfg(not(all(target_pointer_width = "64", target_endian = "little")))]
 compile_error!(
-    "only machines with 64-bit little-endian words are supported: MPI's handles and arguments are passed as such"
+    "only machines with 64-bit little-endian registers are supported: MPI's handles and arguments are passed as such"
 );
 
 /// An argument or a result of a function, as it lies in a register.
@@ -35,7 +35,7 @@ pub unsafe fn from_word<T: Plain>(word: Word) -> T {
 pub fn to_word<T: Plain>(value: T) -> Word {
     const { assert!(size_of::<T>() <= size_of::<Word>()) };
     let mut word = MaybeUninit::<Word>::zeroed();
-    // SAFETY: T is not larger; the bytes behind it are zero.
+    // SAFETY: T is not larger; the bytes after it are zero.
     unsafe {
         word.as_mut_ptr().cast::<T>().write_unaligned(value);
         word.assume_init()

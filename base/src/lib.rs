@@ -37,7 +37,7 @@ pub struct Extent {
 }
 
 impl Extent {
-    /// Returns the offset of the first byte behind the extent.
+    /// Returns the offset past the last byte of the extent.
     #[inline]
     pub fn end(&self) -> u64 {
         self.offset + self.len
@@ -64,14 +64,14 @@ pub fn mixed(number: u64) -> u64 {
 pub fn fingerprint<T: AsRef<[u8]>>(parts: impl IntoIterator<Item = T>) -> u64 {
     parts.into_iter().fold(0, |all, part| {
         let bytes = part.as_ref();
-        let words = bytes.chunks(8).map(|chunk| {
-            let mut word = [0; 8];
-            word[..chunk.len()].copy_from_slice(chunk);
-            u64::from_le_bytes(word)
+        let integers = bytes.chunks(8).map(|chunk| {
+            let mut integer = [0; 8];
+            integer[..chunk.len()].copy_from_slice(chunk);
+            u64::from_le_bytes(integer)
         });
-        std::iter::once(bytes.len() as u64).chain(words).fold(all, |all, word| {
+        std::iter::once(bytes.len() as u64).chain(integers).fold(all, |all, integer| {
             // The odd number (2^64 by the golden ratio) keeps zeros from vanishing.
-            mixed(all.wrapping_add(0x9e37_79b9_7f4a_7c15) ^ word)
+            mixed(all.wrapping_add(0x9e37_79b9_7f4a_7c15) ^ integer)
         })
     })
 }

@@ -50,9 +50,9 @@ mod tests {
 
     use super::*;
 
-    /// A thread asks and waits for the answer. Meanwhile another gets one that is known, and one that is not.
+    /// A thread asks and waits for the answer. Meanwhile another thread gets a known answer, and a new one.
     #[test]
-    fn who_waits_for_an_answer_holds_nobody_up() {
+    fn a_thread_that_waits_for_an_answer_delays_no_other() {
         static MEMO: Memo<u32, u32> = Memo::new(4);
         assert_eq!(MEMO.get(&1, || 10), 10);
         let (answer, wait) = channel();

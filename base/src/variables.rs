@@ -28,7 +28,7 @@ fn switches_off(value: &OsStr) -> bool {
 /// capabilities (AT_SECURE). Local.
 pub fn has_more_rights() -> bool {
     static ASKED: OnceLock<bool> = OnceLock::new();
-    // SAFETY: callable at any time; it reads what the kernel has told the process.
+    // SAFETY: callable at any time; it reads a value that the kernel gave the process at its start.
     *ASKED.get_or_init(|| unsafe { libc::getauxval(libc::AT_SECURE) } != 0)
 }
 

@@ -32,7 +32,7 @@ fn shown(arguments: &[String]) -> Result<String, Box<dyn Error>> {
 
 fn domains(path: &Path, topology: &Topology, start: u64, end: u64) -> Result<String, Box<dyn Error>> {
     let hints = DriverHints::default();
-    // One rank of a program does this, and tells the others name and layout.
+    // In a program, one rank does this, and sends name and layout to the others.
     let name = DriverName::Auto.resolved(&SystemFiles, path);
     let driver = driver(name, path);
     let file = create(&SystemFiles, path, &hints)?;

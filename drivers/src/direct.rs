@@ -1,9 +1,9 @@
 //! Sends large writes past the cache of the file system's client (`O_DIRECT`).
 //!
-//! On Lustre a buffered write costs the client a copy and a lock, and one process gets 1.4 to 1.7 GiB/s whatever the size; a
-//! direct one takes no lock of the client and goes to all servers of its stripes at once: 1.0, 2.8, 5.9 and 7.9 GiB/s with 1, 4, 16
-//! and 64 MiB (published in LU-13805). That is about 0.9 ms a call and 0.11 ms a MiB, against 0.65 ms a MiB, so direct writes are
-//! ahead from 2 MiB on; Lustre 2.17 makes buffered writes of 2 MiB and more direct by itself.
+//! On Lustre a buffered write costs the client a copy and a lock, and one process gets 1.4 to 1.7 GiB/s whatever the size; a direct
+//! write takes no lock of the client and goes to all servers of its stripes at once: 1.0, 2.8, 5.9 and 7.9 GiB/s with 1, 4, 16 and
+//! 64 MiB (published in LU-13805). That is about 0.9 ms a call and 0.11 ms a MiB, against 0.65 ms a MiB, so direct writes are ahead
+//! from 2 MiB on; Lustre 2.17 makes buffered writes of 2 MiB and more direct by itself.
 
 use std::cell::RefCell;
 use std::io::{self, IoSlice};
@@ -12,17 +12,17 @@ use std::sync::{LazyLock, OnceLock};
 
 use crate::storage::{FileControl, Storage};
 
-/// Minimum size of a write that goes past the cache, in bytes; the module's comment says why.
+/// Minimum size of a write that goes past the cache, in bytes. The module's comment has the reason.
 pub(crate) const DIRECT_FROM: u64 = 4 << 20;
 /// Maximum number of bytes that are copied to aligned memory for one write.
 const MOST_COPIED: usize = 8 << 20;
 /// Size of a page of memory, in bytes. Offset, length and memory address of a direct write are multiples of it.
 static PAGE: LazyLock<usize> = LazyLock::new(|| {
-    let told = nix::unistd::sysconf(nix::unistd::SysconfVar::PAGE_SIZE);
-    told.ok()
+    let size = nix::unistd::sysconf(nix::unistd::SysconfVar::PAGE_SIZE);
+    size.ok()
         .flatten()
-        .and_then(|told| usize::try_from(told).ok())
-        .filter(|told| told.is_power_of_two())
+        .and_then(|size| usize::try_from(size).ok())
+        .filter(|size| size.is_power_of_two())
         .unwrap_or(64 << 10)
 });
 
@@ -43,7 +43,7 @@ impl DirectWrites {
         Self { file, opened: OnceLock::new(), from, is_refused: AtomicBool::new(false) }
     }
 
-    /// Returns the handle for direct writes; `None` if the file system takes none.
+    /// Returns the handle for direct writes; `None` if the file system has no direct writes.
     fn direct(&self) -> Option<&dyn Storage> {
         if self.is_refused.load(Ordering::Relaxed) {
             return None;

@@ -17,8 +17,8 @@ pub enum Domains {
         stripes: u64,
     },
     /// Aggregator `a` owns bytes `bounds[a]..bounds[a + 1]`, in windows of `window` bytes (main paper, figure 2 (b)).
-    /// Bytes beyond the last bound belong to the last aggregator. No rank may write below the first bound: the first
-    /// aggregator would own the bytes, but in windows with the same numbers as those of its range.
+    /// Bytes beyond the last bound belong to the last aggregator. No rank may write below the first bound: the bytes
+    /// would belong to the first aggregator, but their windows would have the same numbers as windows of its range.
     Ranges {
         /// Bounds of the ranges, in bytes: one more than there are aggregators, never descending.
         bounds: Vec<u64>,
@@ -35,7 +35,7 @@ pub struct Window {
     pub index: u64,
     /// Offset of the window's first byte in the file.
     pub start: u64,
-    /// Offset behind the last byte of the window in the file.
+    /// Offset past the last byte of the window in the file.
     pub end: u64,
     segment: u64,
     pitch: u64,
@@ -55,8 +55,8 @@ impl Window {
         self.end == self.start
     }
 
-    /// Returns the window without the segments before offset `from` and without everything behind `to`: the part that
-    /// must be held if only the bytes `from..to` of the window are written.
+    /// Returns the window without the segments before offset `from` and without all bytes past `to`: the part that must
+    /// be in memory if only the bytes `from..to` of the window are written.
     pub fn trimmed(self, from: u64, to: u64) -> Self {
         let end = to.clamp(self.start, self.end);
         if self.segment == self.pitch {
@@ -128,7 +128,7 @@ impl Domains {
         Self::Ranges { bounds, window }
     }
 
-    /// Returns these domains divided anew, so that each aggregator gets its share of what `shares` sum up to, if the
+    /// Returns these domains divided anew, so that each aggregator gets its share of the sum of `shares`, if the
     /// present domains are equal parts. Bounds are multiples of `align`, but for the first and the last. Stripes that
     /// aggregators own in turn stay as they are, and so do all domains without a share for each aggregator.
     pub fn in_shares(self, shares: &[u32], align: u64) -> Self {
@@ -146,7 +146,7 @@ impl Domains {
             let at = u128::from(before) * u128::from(aggregators);
             let (domain, inside) = ((at / u128::from(all)) as usize, at % u128::from(all));
             let start = bounds[domain];
-            // Behind the last domain if only shares of 0 follow.
+            // Past the last domain if all following shares are 0.
             let end = bounds.get(domain + 1).copied().unwrap_or(start);
             let bound = start + (u128::from(end - start) * inside / u128::from(all)) as u64;
             let last = divided[divided.len() - 1];

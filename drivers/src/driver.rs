@@ -60,25 +60,25 @@ pub trait Driver: Send + Sync {
         false
     }
 
-    /// Creates a file with the layout of the hints, if the file system has layouts and a hint sets one; does not change an existing file.
-    /// [`lay_out`](crate::lay_out) calls it, on rank 0 only.
+    /// Creates a file with the layout of the hints, if the file system has layouts and a hint sets one; does not change an existing
+    /// file. [`lay_out`](crate::lay_out) calls it, on rank 0 only.
     ///
     /// # Errors
-    /// [`Error::Io`](crate::Error::Io) if the file cannot be created or the file system refuses the layout; [`Error::Hint`](crate::Error::Hint) for an
-    /// impossible layout. There is no new file then.
+    /// [`Error::Io`](crate::Error::Io) if the file cannot be created or the file system refuses the layout;
+    /// [`Error::Hint`](crate::Error::Hint) for an impossible layout. There is no new file then.
     fn lay_out(&self, _files: &dyn OpenStorage, _path: &Path, _hints: &DriverHints) -> Result<()> {
         Ok(())
     }
 
-    /// Returns the layout of an open file: its stripes, or else the hints, or else the driver's default. Local; the engine calls it on
-    /// rank 0.
+    /// Returns the layout of an open file: its stripes, or else the hints, or else the driver's default. Local; the engine calls it
+    /// on rank 0.
     ///
     /// # Errors
     /// [`Error::Io`](crate::Error::Io) if the system call fails; [`Error::Hint`](crate::Error::Hint) for an impossible layout.
     fn layout(&self, files: &dyn OpenStorage, path: &Path, file: &dyn Storage, hints: &DriverHints) -> Result<Layout>;
 
-    /// Returns the aggregators: at least one, in ascending order, without repeats. A pure function; every rank calls it with the same
-    /// arguments.
+    /// Returns the aggregators: at least one, in ascending order, without repeats. A pure function; every rank calls it with the
+    /// same arguments.
     ///
     /// # Errors
     /// [`Error::Hint`](crate::Error::Hint) if a placement names a rank that does not exist.
@@ -107,8 +107,8 @@ pub trait Driver: Send + Sync {
         1
     }
 
-    /// Announces to the file system that this rank will write in `range` through `file`, in a collective call in which all ranks have
-    /// arrived. [`Driver::has_written`] follows. Local, on aggregators.
+    /// Announces to the file system that this rank will write in `range` through `file`, in a collective call in which all ranks
+    /// have arrived. [`Driver::has_written`] follows. Local, on aggregators.
     ///
     /// # Errors
     /// The operating system's error; by default [`io::ErrorKind::Unsupported`]. After an error the rank still writes

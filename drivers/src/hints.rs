@@ -59,8 +59,8 @@ impl Default for DriverHints {
 }
 
 impl DriverHints {
-    /// Returns the minimum size, in bytes, of writes that go past the cache. `gains` says whether direct writes are
-    /// faster on this file system, which counts if no hint is set. See
+    /// Returns the minimum size, in bytes, of writes that go past the cache. `gains` is true if direct writes are
+    /// faster on this file system; it decides if no hint is set. See
     /// [`Layout::direct_from`](crate::Layout::direct_from).
     pub fn direct_from(&self, gains: bool) -> Option<u64> {
         self.direct_write.unwrap_or(gains).then_some(DIRECT_FROM)

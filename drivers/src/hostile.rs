@@ -39,7 +39,7 @@ pub enum Fault {
     Interrupt,
     /// Every call takes this long.
     Slow(Duration),
-    /// Writes wait until there is another fault.
+    /// Writes block until [`Hostile::set`] sets another fault.
     Stuck,
     /// Writes succeed, but closing fails with this errno.
     Close(i32),
@@ -66,7 +66,7 @@ struct HostileState {
     direct: AtomicU64,
     /// Number of times that a group lock was taken, and number of handles that have it.
     locks: Mutex<(u64, u64)>,
-    /// Hints that GPFS was given (`gpfs_fcntl`), byte by byte.
+    /// Hints that were passed to GPFS (`gpfs_fcntl`), encoded.
     advice: Mutex<Vec<Vec<u8>>>,
 }
 
@@ -151,7 +151,7 @@ impl Hostile {
         *self.0.locks.lock().unwrap()
     }
 
-    /// Returns the hints that GPFS was given since the last call of this function, byte by byte.
+    /// Returns the encoded hints that were passed to GPFS since the last call of this function.
     pub fn take_advice(&self) -> Vec<Vec<u8>> {
         std::mem::take(&mut *self.0.advice.lock().unwrap())
     }
@@ -285,9 +285,9 @@ impl Storage for HostileFile {
         }
     }
 
-    /// Panics where a read would. Knows nothing where a read would fail.
+    /// Panics where a read would panic, and returns `offset` (unknown) where a read would fail.
     fn next_data(&self, offset: u64) -> u64 {
-        // Not in the `match`: the lock would be held in the panic.
+        // Copied before the `match`, so that a panic does not happen under the lock.
         let fault = *self.state.fault.lock().unwrap();
         match fault {
             Fault::Panic(from) if offset >= from => {

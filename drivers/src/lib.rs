@@ -1,7 +1,7 @@
 //! File-system drivers for collective I/O: layout of a file, choice of aggregators, file domains and windows.
 //!
-//! The library `tributary` uses these drivers. A program with its own exchange, which needs only file domains, can use this crate
-//! alone:
+//! The library `tributary` uses these drivers. A program that exchanges data itself and needs only file domains can use
+//! this crate without that library:
 //!
 //! ```
 //! use tributary_drivers::{DriverHints, DriverName, SystemFiles, Topology, Written, create, driver};
@@ -37,7 +37,7 @@
 //! | `hints` | [`DriverHints`]: the hints for a driver |
 //! | `storage` | [`Storage`], [`FileControl`], [`OpenStorage`]: the bytes of a file; its locks, advice and the like; creates and opens files; [`without_size_signal`]: prevents the signal of a file-size limit |
 //! | `system` | [`SystemFiles`]: files of the operating system |
-//! | `mounts` | the type of a mount that `statfs` does not tell |
+//! | `mounts` | the type of a mount that `statfs` does not report |
 //! | `direct` | [`DirectWrites`]: large writes that bypass the page cache |
 //! | `hostile` | storage that fails on purpose (feature `hostile`) |
 

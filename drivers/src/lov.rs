@@ -18,9 +18,9 @@ const COMPOSITE: u32 = 0x0BD6_0BD0;
 const PLAIN_HEAD: usize = 32;
 /// Magic number of a plain layout that names the server of each stripe, in a request.
 const NAMED_SERVERS: u32 = PLAIN[2];
-/// Size of the name of a pool behind the head of such a layout, in bytes.
+/// Size of the name of the pool that follows the head of such a layout, in bytes.
 const POOL: usize = 16;
-/// Size of what such a layout says of one stripe, in bytes; its last 4 bytes are the number of the server.
+/// Size of the entry for one stripe in such a layout, in bytes; its last 4 bytes are the number of the server.
 const OBJECT: usize = 24;
 /// Pattern of a file whose stripes lie on servers in turn, and the flag that a server may have several.
 const PATTERN_STRIPED: u32 = 0x1;

@@ -49,7 +49,7 @@ impl Driver for Lustre {
     /// servers (factor 0).
     fn layout(&self, files: &dyn OpenStorage, path: &Path, file: &dyn Storage, hints: &DriverHints) -> Result<Layout> {
         let is_real = is_real(files, path);
-        let layout = match is_real.then(|| told(file, path)).flatten() {
+        let layout = match is_real.then(|| stripes_of(file, path)).flatten() {
             Some(Stripes { unit, count, components }) => Layout { components, ..Layout::of(unit.into(), count.into()) },
             None => {
                 let unit = hinted_unit(hints, false)?.map_or(UNIT, u64::from);
@@ -130,7 +130,7 @@ fn is_real(files: &dyn OpenStorage, path: &Path) -> bool {
 }
 
 /// Creates the file with the hinted layout, unless it exists. If Lustre refuses more stripes than servers, the file gets
-/// as many stripes on servers that Lustre chooses. If Lustre refuses these too, the file stays, without the layout:
+/// that number of stripes on servers that Lustre chooses. If Lustre refuses these too, the file stays, without the layout:
 /// another process may have opened the file meanwhile.
 fn create_striped(files: &dyn OpenStorage, path: &Path, hints: &DriverHints) -> Result<()> {
     let request = match request(hints) {
@@ -169,7 +169,7 @@ fn request(hints: &DriverHints) -> Result<StripeRequest> {
 }
 
 /// Returns the stripes of the file; None, and a warning in the log, if the file has no layout that can be used.
-fn told(file: &dyn Storage, path: &Path) -> Option<Stripes> {
+fn stripes_of(file: &dyn Storage, path: &Path) -> Option<Stripes> {
     let path = path.display();
     match file.control().attribute(ATTRIBUTE) {
         Err(cause) => {
@@ -202,7 +202,7 @@ mod tests {
         DriverHints { striping_unit, striping_factor: striping_unit.map(|_| 4), ..DriverHints::default() }
     }
 
-    /// A new file has the stripes of the hints, and keeps them when it is opened again.
+    /// A new file has the stripes of the hints, and keeps them at the next open.
     #[test]
     fn a_new_file_gets_the_hinted_stripes() {
         let dir = tempfile::tempdir().unwrap();
@@ -212,18 +212,18 @@ mod tests {
         let layout = Layout { direct_from: Some(4 << 20), ..Layout::of(2 << 20, 4) };
         assert_eq!(Lustre.layout(&files, &path, &*file, &hints), Ok(layout));
         std::fs::write(&path, "kept").unwrap();
-        // Neither a hint of other stripes nor one that cannot be changes what is there.
+        // A hint changes no existing stripes, and an impossible hint is no error there.
         for other in [1 << 20, 10] {
             let other = units(Some(other));
-            let again = create(&files, &path, &other).unwrap();
-            assert_eq!(Lustre.layout(&files, &path, &*again, &other), Ok(layout));
+            let second = create(&files, &path, &other).unwrap();
+            assert_eq!(Lustre.layout(&files, &path, &*second, &other), Ok(layout));
         }
         assert_eq!(std::fs::read(&path).unwrap(), b"kept");
     }
 
     /// The file system decides whether stripes are set, not the driver that a hint names.
     #[test]
-    fn the_first_server_alone_is_a_layout() {
+    fn the_first_server_is_a_layout() {
         let dir = tempfile::tempdir().unwrap();
         let (path, files) = (dir.path().join("new"), Hostile::lustre(Fault::None));
         let hints = DriverHints { start_iodevice: Some(7), ..DriverHints::default() };
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn stripes_that_are_not_told_are_assumed() {
+    fn unknown_stripes_are_assumed() {
         let dir = tempfile::tempdir().unwrap();
         let (path, files) = (dir.path().join("new"), Hostile::lustre(Fault::None));
         let file = create(&files, &path, &units(None)).unwrap();
@@ -279,7 +279,7 @@ mod tests {
         assert!(matches!(refused(Fault::None, 10), Error::Hint { .. }));
     }
 
-    /// Another process (a second job, or a rank that opens the file alone) opens the file between our two calls.
+    /// Another process (of a second job, or a rank with an independent open) opens the file between our two calls.
     #[test]
     fn a_file_that_another_opens_meanwhile_is_left_to_it() {
         let dir = tempfile::tempdir().unwrap();
@@ -293,7 +293,7 @@ mod tests {
     fn the_system_refuses_stripes_elsewhere() {
         let dir = tempfile::tempdir().unwrap();
         if is_real(&SystemFiles, dir.path()) {
-            return; // It would not refuse.
+            return; // A real Lustre does not refuse.
         }
         let path = dir.path().join("new");
         let error = create_striped(&SystemFiles, &path, &units(Some(1 << 20))).unwrap_err();
@@ -309,7 +309,7 @@ mod tests {
         create_striped(&SystemFiles, &path, &units(Some(1 << 20))).unwrap();
         assert_eq!(std::fs::read(&path).unwrap(), b"kept");
         let real = is_real(&SystemFiles, &path);
-        assert_eq!(told(&*SystemFiles.open(&path, Mode::Read).unwrap(), &path).is_some(), real);
+        assert_eq!(stripes_of(&*SystemFiles.open(&path, Mode::Read).unwrap(), &path).is_some(), real);
     }
 
     #[test]

@@ -1,5 +1,5 @@
-//! Finds the type of the mount of a path in the system's table of mounts, where `statfs` says too little: all file systems
-//! that a user-space program serves (FUSE) have one type there.
+//! Finds the type of the mount of a path in the system's table of mounts, because `statfs` returns one type for all file
+//! systems that a user-space program serves (FUSE).
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -15,21 +15,21 @@ pub fn is_daos(path: &Path) -> bool {
     std::fs::read(TABLE).is_ok_and(|table| kind_of(&table, path) == Some(DFUSE))
 }
 
-/// Returns the type of the mount of an absolute path by the table of mounts: of the mount with the longest name that the path
-/// begins with, and of several with this name the last one.
+/// Returns the type of the mount of an absolute path by the table of mounts: the mount with the longest name that the path
+/// begins with, or the last of several such mounts.
 ///
 /// A line is `36 35 98:0 / /mount options ... - type source options`; any number of optional fields stands before the dash.
 fn kind_of<'a>(table: &'a [u8], path: &Path) -> Option<&'a [u8]> {
     let mounts = table.split(|&byte| byte == b'\n').filter_map(|line| {
-        let mut words = line.split(|&byte| byte == b' ');
-        let mount = unescaped(words.nth(4)?);
-        let kind = words.skip_while(|word| *word != b"-").nth(1)?;
+        let mut fields = line.split(|&byte| byte == b' ');
+        let mount = unescaped(fields.nth(4)?);
+        let kind = fields.skip_while(|field| *field != b"-").nth(1)?;
         path.starts_with(Path::new(OsStr::from_bytes(&mount))).then_some((mount.len(), kind))
     });
     mounts.max_by_key(|(len, _)| *len).map(|(_, kind)| kind)
 }
 
-/// Returns a name of the table as it is: blanks and the like stand there as `\040`.
+/// Decodes a name of the table, in which blanks and some other characters are written in octal, such as `\040`.
 fn unescaped(name: &[u8]) -> Vec<u8> {
     let mut plain = Vec::with_capacity(name.len());
     let mut rest = name;

@@ -61,8 +61,8 @@ pub fn distinct(key: &str, list: &[Rank], ranks: usize) -> Result<()> {
     Ok(())
 }
 
-/// Returns the first `count` ranks if nodes provide one rank after the other in turn, each its lowest first, at most
-/// `most` ranks on a node.
+/// Returns `count` ranks, which the nodes provide in turn: first the lowest rank of each node, then the second, and so on,
+/// at most `most` ranks of a node.
 fn dealt(topology: &Topology, count: usize, most: usize) -> Vec<Rank> {
     (0..topology.ranks_per_node().min(most))
         .flat_map(|index| (0..topology.nodes()).map(move |node| (node, index)))
@@ -79,7 +79,7 @@ fn spread(topology: &Topology, count: usize, most: usize, room: usize) -> Vec<Ra
     }
     let (mut node, mut before): (Node, usize) = (0, 0);
     let seat = |i| {
-        // The `seat`-th of all seats, counted node by node; ascending, so that the walk over nodes never turns back.
+        // Places for aggregators are counted node by node. `seat` ascends, so the walk over nodes goes forward only.
         let seat = room * i / count;
         while seat - before >= topology.ranks_on(node).min(most) {
             before += topology.ranks_on(node).min(most);
@@ -197,7 +197,7 @@ mod tests {
         assert_eq!(chosen(&blocks, most(2, default()), 9), [0, 1, 8, 9]);
         assert_eq!(chosen(&blocks, count(99, default()), 1).len(), 16);
         assert_eq!(chosen(&blocks, listed(&[9, 0]), 1), [0, 9]);
-        // Ranks dealt to the nodes in turn: spreading goes by node, not by rank.
+        // Consecutive ranks on different nodes: `spread` goes by node, not by rank.
         let cyclic = Topology::listed(&[0, 1, 0, 1, 0, 1, 0, 1]).unwrap();
         assert_eq!(chosen(&cyclic, placed(Placement::Spread), 4), [0, 1, 4, 5]);
         assert_eq!(per_node(&blocks, &default(), 1), 2);

@@ -25,9 +25,9 @@ pub struct Posix;
 impl Driver for Posix {
     /// Takes the unit from the hint `striping_unit`, or else from the file system's preferred size (`st_blksize`).
     fn layout(&self, _: &dyn OpenStorage, path: &Path, file: &dyn Storage, hints: &DriverHints) -> Result<Layout> {
-        let told =
+        let preferred =
             file.control().preferred_size().map_err(|cause| Error::io(0, FileOperation::Stat, path, None, &cause))?;
-        let own = if told == 0 { PAGE } else { told };
+        let own = if preferred == 0 { PAGE } else { preferred };
         Ok(Layout { direct_from: hints.direct_from(false), ..Layout::of(hints.striping_unit.unwrap_or(own), 1) })
     }
 

@@ -1,8 +1,8 @@
 //! The table of all drivers, by name and by file system.
 //!
-//! To add a driver, write a file that implements [`Driver`], add a row to the table `drivers!` below, a `mod` to `lib.rs`, and its place
-//! in the order of modules (`tests/suite/layers.rs` of the library). The hint `trib_driver` and its help, the recognition of the file
-//! system, and the tests of every driver with every kernel and fabric use the row.
+//! To add a driver, write a file that implements [`Driver`], add a row to the table `drivers!` below, a `mod` to `lib.rs`, and its
+//! place in the order of modules (`tests/suite/layers.rs` of the library). The hint `trib_driver` and its help, the recognition of
+//! the file system, and the tests of every driver with every kernel and fabric use the row.
 
 use std::fmt;
 use std::path::Path;
@@ -127,8 +127,8 @@ pub fn driver(name: DriverName, path: &Path) -> Box<dyn Driver> {
     driver_on(&SystemFiles, name, path)
 }
 
-/// Returns the name of the driver for the file system of `path`, or else of its directory; never [`DriverName::Auto`]. Costs one or two
-/// system calls on the calling rank.
+/// Returns the name of the driver for the file system of `path`, or else of its directory; never [`DriverName::Auto`]. Costs one or
+/// two system calls on the calling rank.
 pub fn detect(path: &Path) -> DriverName {
     detect_on(&SystemFiles, path)
 }
@@ -142,12 +142,12 @@ fn of_file_system(found: Option<FileSystem>) -> DriverName {
     found.map_or(DriverName::Posix, |found| of_magic(found.magic))
 }
 
-/// Opens a file for writing. Creates a new file with the layout of the hints, if its file system has layouts ([`Driver::lay_out`]), with
-/// any driver. Call it on one rank.
+/// Opens a file for writing. Creates a new file with the layout of the hints, if its file system has layouts ([`Driver::lay_out`]),
+/// with any driver. Call it on one rank.
 ///
 /// # Errors
-/// [`Error::Io`] if the file cannot be created or the file system refuses the layout; [`Error::Hint`] for an impossible layout. There is
-/// no new file then.
+/// [`Error::Io`] if the file cannot be created or the file system refuses the layout; [`Error::Hint`] for an impossible layout.
+/// There is no new file then.
 pub fn create(files: &dyn OpenStorage, path: &Path, hints: &DriverHints) -> Result<Box<dyn Storage>> {
     if let Err(error) = lay_out(files, path, hints) {
         if matches!(&error, Error::Io { operation: FileOperation::SetStripes, .. }) {
@@ -159,8 +159,8 @@ pub fn create(files: &dyn OpenStorage, path: &Path, hints: &DriverHints) -> Resu
     files.create(path).map_err(|cause| Error::io(0, FileOperation::Open, path, None, &cause))
 }
 
-/// Creates a file with the layout of the hints, if its file system has layouts, a hint sets one, and the file does not exist; otherwise
-/// does nothing. Call it on one rank before the file is created, because the layout cannot be changed later.
+/// Creates a file with the layout of the hints, if its file system has layouts, a hint sets one, and the file does not exist;
+/// otherwise does nothing. Call it on one rank before the file is created, because the layout cannot be changed later.
 ///
 /// # Errors
 /// The errors of [`create`]. If the file system refuses the layout, there is a new file without this layout, which
@@ -174,7 +174,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_words() {
+    fn names_round_trip_in_any_case() {
         for name in DriverName::ALL {
             assert_eq!(name.to_string().to_uppercase().parse(), Ok(*name));
         }

@@ -30,7 +30,7 @@ pub struct FileSystem {
     pub magic: u32,
     /// Block size in bytes (`f_bsize`); 0 if unknown.
     pub block: u64,
-    /// True if DAOS serves the file system (dfuse), whose type is that of every FUSE.
+    /// True if DAOS serves the file system (dfuse). Its `magic` is that of every FUSE file system.
     pub is_daos: bool,
 }
 
@@ -43,9 +43,10 @@ impl FileSystem {
     pub(crate) const NFS: u32 = 0x6969;
     /// Type of every file system that a user-space program serves.
     pub(crate) const FUSE: u32 = 0x6573_5546;
-    /// Types of file systems whose clients cache whole pages and do not know of each other's caches (NFS, SMB, AFS),
-    /// or may do so (FUSE, 9P).
-    const CACHED_APART: [u32; 7] = [Self::NFS, Self::FUSE, 0x517B, 0xFF53_4D42, 0xFE53_4D42, 0x5346_414F, 0x0102_1997];
+    /// Types of file systems whose clients cache whole pages that the other clients' writes do not update (NFS, SMB,
+    /// AFS), or may do so (FUSE, 9P).
+    const CACHED_PER_HOST: [u32; 7] =
+        [Self::NFS, Self::FUSE, 0x517B, 0xFF53_4D42, 0xFE53_4D42, 0x5346_414F, 0x0102_1997];
 
     /// Types of file systems of one machine: ext2 to ext4, XFS, Btrfs, F2FS, ZFS, tmpfs, ramfs, overlays.
     const OF_ONE_MACHINE: [u32; 8] =
@@ -61,7 +62,7 @@ impl FileSystem {
     /// bytes first (NFS), or forget them (FUSE).
     const KNOWS_DATA: [u32; 3] = [0xEF53, 0x5846_5342, 0x0102_1994];
 
-    /// Returns true if [`Storage::size`] is exact on this file system whoever has written, on any machine.
+    /// Returns true if [`Storage::size`] includes all writes, of any machine, on this file system.
     pub fn knows_size(&self) -> bool {
         self.is_of_one_machine() || Self::SIZE_BY_LOCKS.contains(&self.magic)
     }
@@ -86,7 +87,7 @@ impl FileSystem {
 
     /// Returns true if two hosts may write different bytes of one page at the same time without losing any.
     pub fn is_coherent(&self) -> bool {
-        !Self::CACHED_APART.contains(&self.magic)
+        !Self::CACHED_PER_HOST.contains(&self.magic)
     }
 
     /// Returns true if a host may write a whole page where a program has written a part of it, and may keep an old
@@ -108,7 +109,7 @@ pub struct StripeRequest(pub(crate) Vec<u8>);
 
 /// An open file: moves its bytes. Any thread may call it.
 ///
-/// What only some file systems can do is in [`FileControl`].
+/// [`FileControl`] has the operations that only some file systems have.
 pub trait Storage: Send + Sync {
     /// Writes some of `bytes` at `offset`, like pwrite(2), and returns their number.
     ///
@@ -116,8 +117,8 @@ pub trait Storage: Send + Sync {
     /// The system's error.
     fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<usize>;
 
-    /// Writes some of the bytes of `parts`, one part after the other, at `offset`, like pwritev(2), and returns their number. Default:
-    /// writes only from the first part.
+    /// Writes some of the bytes of `parts`, one part after the other, at `offset`, like pwritev(2), and returns their number.
+    /// Default: writes only from the first part.
     ///
     /// # Errors
     /// The system's error.
@@ -132,12 +133,12 @@ pub trait Storage: Send + Sync {
     fn read_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<usize>;
 
     /// Returns the first offset from `offset` on that may have data, like lseek(2) with `SEEK_DATA`; `u64::MAX` if there is
-    /// none. Bytes before it are zeros, or lie behind the end of the file. Default, and if it is not known: `offset`.
+    /// none. Bytes before it are zeros, or lie past the end of the file. Returns `offset` if unknown, and by default.
     fn next_data(&self, offset: u64) -> u64 {
         offset
     }
 
-    /// Returns the size of the file; `u64::MAX` for a device or a pipe, which has none.
+    /// Returns the size of the file; `u64::MAX` for a device or a pipe, which have no size.
     ///
     /// # Errors
     /// The system's error.
@@ -175,9 +176,9 @@ pub trait FileControl {
         Ok(())
     }
 
-    /// Makes this handle see what other hosts have written, where each host caches by itself and opening the file
-    /// does not suffice: the file's size, of which a host may keep an old value for a second, and bytes in the cache.
-    /// Does nothing by default.
+    /// Makes this handle see what other hosts have written, on a file system where opening the file does not suffice:
+    /// updates the file's size, of which a host may keep an old value for a second, and drops cached bytes. Does
+    /// nothing by default.
     ///
     /// # Errors
     /// The system's error.
@@ -248,8 +249,8 @@ pub trait FileControl {
         Err(io::ErrorKind::Unsupported.into())
     }
 
-    /// Returns numbers that tell the file from all others on file systems of one machine, whatever the machine;
-    /// `None` by default, and if they are not known.
+    /// Returns numbers that identify the file among all files on file systems of one machine, of all machines; `None` by
+    /// default, and if they are not known.
     ///
     /// # Errors
     /// The system's error.
@@ -376,7 +377,7 @@ impl Drop for SizeSignalBlocked {
     fn drop(&mut self) {
         let Some(before) = &self.before else { return };
         let now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-        // A signal that came in the meantime was caused by our write: it is consumed, not passed on.
+        // A signal since then was caused by this thread's write: it is consumed, not passed on.
         // SAFETY: both pointers point to live values of the right type; a null siginfo is allowed.
         while unsafe { libc::sigtimedwait(self.signal.as_ref(), std::ptr::null_mut(), &now) } > 0 {}
         // If the mask cannot be restored, the signal stays blocked, as during the call.

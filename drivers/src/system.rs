@@ -23,7 +23,7 @@ use crate::storage::{FileControl, FileSystem, Identity, Mode, OpenStorage, Stora
 /// Maximum size of an extended attribute on Linux, in bytes.
 const LONGEST: usize = 1 << 16;
 
-/// Type of a file system whose type nobody has told.
+/// Value of `f_type` that means that the type is unknown.
 const UNKNOWN_TYPE: u32 = 0;
 
 /// Permissions of a new file before the process's umask, as MPI libraries create files.
@@ -33,17 +33,17 @@ const PERMISSIONS: u32 = 0o666;
 /// other regular files.
 const DELAY_CREATE: i32 = libc::O_NOCTTY | libc::O_ASYNC;
 
-// LL_IOC_LOV_SETSTRIPE is declared with the size of a long, not of what it points to.
+// LL_IOC_LOV_SETSTRIPE is declared with the size of a long, although it takes a structure.
 nix::ioctl_write_ptr_bad!(set_stripe, nix::request_code_write!(b'f', 154, size_of::<libc::c_long>()), u8);
 // LL_IOC_GROUP_LOCK and LL_IOC_GROUP_UNLOCK take the number of the group in place of a pointer.
 nix::ioctl_write_int_bad!(lock_group, nix::request_code_write!(b'f', 158, size_of::<libc::c_long>()));
 nix::ioctl_write_int_bad!(unlock_group, nix::request_code_write!(b'f', 159, size_of::<libc::c_long>()));
 
-/// The bytes that stand for those of a file in [`FileControl::hold`], one for each: no file has data there.
+/// Offsets past all data, at which [`FileControl::hold`] takes its locks: a lock on `HELD.start + i` is about byte `i` of the file.
 #[cfg(target_os = "linux")]
 const HELD: Range<u64> = 1 << 62..NUMBERS.start;
 
-/// The bytes that stand for the numbers of handles.
+/// Offsets past all data, at which [`FileControl::hold`] locks the numbers of handles.
 #[cfg(target_os = "linux")]
 const NUMBERS: Range<u64> = (1 << 63) - (1 << 31)..(1 << 63) - 1;
 
@@ -63,7 +63,7 @@ fn lock(file: &File, range: Range<u64>, kind: libc::c_int) -> io::Result<()> {
     }
 }
 
-/// Returns true if another open file has a lock that forbids one of type `kind`. Takes none.
+/// Returns true if another open file has a lock that forbids a lock of type `kind`. Takes no lock.
 #[cfg(target_os = "linux")]
 fn is_locked(file: &File, range: Range<u64>, kind: libc::c_int) -> io::Result<bool> {
     let mut lock = lock_on(range, kind);
@@ -86,7 +86,7 @@ fn lock_on(range: Range<u64>, kind: libc::c_int) -> libc::flock {
     }
 }
 
-/// Returns the bytes that stand for a range of a file. All bytes from 2^62 - 2^31 on have the last one.
+/// Returns the range of [`HELD`] for a range of a file. All bytes of the file from 2^62 - 2^31 on share the last offset.
 #[cfg(target_os = "linux")]
 fn stand_for(range: Range<u64>) -> Range<u64> {
     let at = |offset: u64| HELD.start + offset.min(HELD.end - HELD.start);
@@ -120,7 +120,7 @@ fn gpfs_control() -> Option<GpfsControl> {
 #[derive(Debug)]
 pub(crate) struct SystemFile {
     file: File,
-    /// True if the file is on NFS: asking for the file system asks the server.
+    /// True if the file is on NFS. Kept, because a call of statfs(2) may ask the server.
     is_on_nfs: OnceLock<bool>,
 }
 
@@ -139,10 +139,10 @@ impl Deref for SystemFile {
 }
 
 impl SystemFile {
-    /// Returns the file system, which may ask its server.
+    /// Returns the file system. The call may ask the file system's server.
     fn file_system(&self) -> io::Result<FileSystem> {
-        // SAFETY: the descriptor is open, and the call writes to `told` only.
-        Ok(told_system(|told| unsafe { libc::fstatfs(self.as_raw_fd(), told) })?)
+        // SAFETY: the descriptor is open, and the call writes to `found` only.
+        Ok(queried_system(|found| unsafe { libc::fstatfs(self.as_raw_fd(), found) })?)
     }
 }
 
@@ -187,7 +187,7 @@ impl OpenStorage for SystemFiles {
             _ => Path::new("."),
         };
         let found = file_system_of(path);
-        // A link to a file that does not exist yet: the file may be on another file system.
+        // The path is a link to a file that does not exist yet and may be on another file system.
         if matches!(found, Err(Errno::ENOENT))
             && let Ok(target) = std::fs::read_link(path)
         {
@@ -200,20 +200,20 @@ impl OpenStorage for SystemFiles {
 /// Returns the file system of an existing path.
 fn file_system_of(path: &Path) -> nix::Result<FileSystem> {
     let name = CString::new(path.as_os_str().as_bytes()).map_err(|_| Errno::EINVAL)?;
-    // SAFETY: the name ends with a zero, and the call writes to `told` only.
-    let found = told_system(|told| unsafe { libc::statfs(name.as_ptr(), told) })?;
+    // SAFETY: the name ends with a zero, and the call writes to `system` only.
+    let found = queried_system(|system| unsafe { libc::statfs(name.as_ptr(), system) })?;
     let may_be_daos = [FileSystem::FUSE, UNKNOWN_TYPE].contains(&found.magic);
     let is_daos = may_be_daos && std::fs::canonicalize(path).is_ok_and(|path| is_daos(&path));
     Ok(FileSystem { is_daos, ..found })
 }
 
-/// Returns what a call like statfs(2) writes. DAOS's library libpil4dfs, which takes the calls of a program, writes sizes and
-/// no type: so the call finds zeros ([`UNKNOWN_TYPE`]), and not what happened to be in memory.
-fn told_system(call: impl FnOnce(*mut libc::statfs) -> libc::c_int) -> nix::Result<FileSystem> {
+/// Returns the file system that a call like statfs(2) writes. The structure begins as zeros, because DAOS's library
+/// libpil4dfs, which interposes the call, writes no type: the type is then [`UNKNOWN_TYPE`].
+fn queried_system(call: impl FnOnce(*mut libc::statfs) -> libc::c_int) -> nix::Result<FileSystem> {
     // SAFETY: a structure of numbers.
-    let mut told: libc::statfs = unsafe { std::mem::zeroed() };
-    Errno::result(call(&raw mut told))?;
-    Ok(FileSystem { magic: told.f_type as u32, block: u64::try_from(told.f_bsize).unwrap_or(0), is_daos: false })
+    let mut found: libc::statfs = unsafe { std::mem::zeroed() };
+    Errno::result(call(&raw mut found))?;
+    Ok(FileSystem { magic: found.f_type as u32, block: u64::try_from(found.f_bsize).unwrap_or(0), is_daos: false })
 }
 
 /// Returns true if `SEEK_DATA` finds all data on a system with this release of Linux. Before 4.18, ext4 and XFS overlooked
@@ -227,10 +227,10 @@ fn finds_all_data(release: &str) -> bool {
 /// 2.28 do not have the function.
 fn ask_for_size(file: &File) -> io::Result<()> {
     let flags = libc::AT_EMPTY_PATH | libc::AT_STATX_FORCE_SYNC;
-    let mut told = std::mem::MaybeUninit::<libc::statx>::uninit();
-    // SAFETY: the descriptor is open, the name is empty and ends with a zero, and the call writes to `told` only.
+    let mut found = std::mem::MaybeUninit::<libc::statx>::uninit();
+    // SAFETY: the descriptor is open, the name is empty and ends with a zero, and the call writes to `found` only.
     let outcome = unsafe {
-        libc::syscall(libc::SYS_statx, file.as_raw_fd(), c"".as_ptr(), flags, libc::STATX_SIZE, told.as_mut_ptr())
+        libc::syscall(libc::SYS_statx, file.as_raw_fd(), c"".as_ptr(), flags, libc::STATX_SIZE, found.as_mut_ptr())
     };
     match outcome {
         0 => Ok(()),
@@ -255,7 +255,7 @@ impl Storage for SystemFile {
     /// Moves the offset of the descriptor, which no other call uses.
     fn next_data(&self, offset: u64) -> u64 {
         static FINDS_ALL: LazyLock<bool> =
-            LazyLock::new(|| uname().is_ok_and(|told| finds_all_data(&told.release().to_string_lossy())));
+            LazyLock::new(|| uname().is_ok_and(|system| finds_all_data(&system.release().to_string_lossy())));
         let from = offset.try_into().ok().filter(|_| *FINDS_ALL);
         let Some(from) = from else { return offset };
         match lseek(&self.file, from, Whence::SeekData) {
@@ -266,8 +266,8 @@ impl Storage for SystemFile {
     }
 
     fn size(&self) -> io::Result<u64> {
-        let told = self.metadata()?;
-        Ok(if told.is_file() { told.len() } else { u64::MAX })
+        let metadata = self.metadata()?;
+        Ok(if metadata.is_file() { metadata.len() } else { u64::MAX })
     }
 
     fn set_len(&self, len: u64) -> io::Result<()> {
@@ -284,7 +284,7 @@ impl Storage for SystemFile {
 }
 
 impl FileControl for SystemFile {
-    /// Syncs a file on NFS: that does what closing does there (it sends the bytes to the server, which stores them). Else
+    /// Syncs a file on NFS, which has the effect of a close there: the bytes go to the server, which stores them. Otherwise
     /// closes a duplicate of the descriptor: close(2) reports errors of every descriptor, and this result is not lost.
     /// But it drops all locks that fcntl(2) has given this process on the file, also to ROMIO in another thread. If the
     /// process has no descriptor left, syncs the file, which reports the same errors.
@@ -324,8 +324,8 @@ impl FileControl for SystemFile {
             let started = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
             u64::from_str_radix(started.replace('-', "").get(..16)?, 16).ok()
         });
-        let told = self.metadata()?;
-        Ok(machine.map(|machine| [machine, told.dev(), told.ino()]))
+        let metadata = self.metadata()?;
+        Ok(machine.map(|machine| [machine, metadata.dev(), metadata.ino()]))
     }
 
     fn preferred_size(&self) -> io::Result<u64> {
@@ -369,7 +369,8 @@ impl FileControl for SystemFile {
         }
         let lock = lock_on(range, kind);
         loop {
-            // A lock of this process, such as one of the program's around its call, is not waited for: it would never end.
+            // Does not wait for a lock of this process, such as a lock that the program holds during its call: the wait would
+            // never end.
             let mut found = lock;
             fcntl(&self.file, FcntlArg::F_OFD_GETLK(&mut found))?;
             if taken
@@ -385,8 +386,8 @@ impl FileControl for SystemFile {
         }
     }
 
-    /// Takes a lock on the number that forbids all others, which another program's lock on the whole file prevents, and then
-    /// locks on the bytes, which several handles may have.
+    /// Takes a write lock at the number, which fails if another program has locked the whole file; then read locks for the
+    /// bytes, which several handles may have.
     #[cfg(target_os = "linux")]
     fn hold(&self, number: u64, range: Range<u64>) -> io::Result<()> {
         let (number, held) = (NUMBERS.start + number..NUMBERS.start + number + 1, stand_for(range));
@@ -400,7 +401,8 @@ impl FileControl for SystemFile {
         lock(self, held.end..HELD.end, libc::F_UNLCK)
     }
 
-    /// Another program's lock that only forbids to write shows in the bytes, but not in the numbers.
+    /// Also looks for the write lock at a number, because another program's read lock on the whole file looks like a
+    /// handle's lock for the bytes.
     #[cfg(target_os = "linux")]
     fn is_held(&self, range: Range<u64>) -> io::Result<bool> {
         let range = stand_for(range);
@@ -429,7 +431,7 @@ mod tests {
         assert_eq!(found, [true; 4]);
     }
 
-    /// A handle sees where others have bytes. A program that has locked the whole file lets nobody hold any.
+    /// A handle sees which bytes others hold. While a program has locked the whole file, no handle can hold bytes.
     #[cfg(target_os = "linux")]
     #[test]
     fn a_handle_sees_what_others_hold() {

@@ -57,7 +57,7 @@ fn what_is_known_of_a_file_depends_on_its_file_system() {
     for size in [0x0BD0_0BD0, 0x4750_4653, 0x9123_683E, 0xF2F5_2010, 0x2FC1_2FC1, 0x794C_7630] {
         assert_eq!(known(size), (true, false), "{size:#x}");
     }
-    // NFS, FUSE, SMB, 9P, BeeGFS, OrangeFS, CephFS, and one that nobody knows.
+    // NFS, FUSE, SMB, 9P, BeeGFS, OrangeFS, CephFS, and an unknown type.
     for nothing in [0x6969, 0x6573_5546, 0xFE53_4D42, 0x0102_1997, 0x1983_0326, 0x2003_0528, 0x00C3_6400, 0] {
         assert_eq!(known(nothing), (false, false), "{nothing:#x}");
     }
@@ -83,10 +83,10 @@ fn creating_makes_a_file_and_keeps_one() {
 }
 
 #[test]
-fn defaults_where_nothing_is_hinted_or_told() {
+fn defaults_without_hints_and_without_a_reported_size() {
     let dir = tempfile::tempdir().unwrap();
     if detect(dir.path()) != DriverName::Posix {
-        return; // The file system tells something.
+        return; // The file system reports a preferred size.
     }
     let layout = |name| made(&*driver(name, dir.path()), &dir.path().join("file"), &DriverHints::default());
     assert_eq!(layout(DriverName::Lustre), Layout::of(1 << 20, 0));
@@ -192,7 +192,7 @@ proptest! {
                 prop_assert!(window.start <= offset && offset < window.end);
                 let most = if name == DriverName::Lustre { buffer.max(unit) } else { buffer };
                 prop_assert!(window.len() <= most, "{:?} {:?}", name, window);
-                // Within what is written, ownership changes at multiples of the unit only.
+                // Inside the written range, ownership changes at multiples of the unit only.
                 prop_assert!(until % unit == 0 || until >= start + len);
             }
         }

@@ -2,7 +2,7 @@
 //! (Other algorithms, from papers, are in the crate `tributary-lab`.)
 //!
 //! They are collective: every rank of the endpoint calls them, in the same order. Allreduce and broadcast are decisions of all
-//! ranks ([`Team::combine`]): in shared memory, over hosts, or by messages alone. [`team`] has the ranks that decide together: every
+//! ranks ([`Team::combine`]): in shared memory, over hosts, or by messages only. [`team`] has the ranks that decide together: every
 //! agreement of the engine. Costs are given for p ranks: t_s is the start-up time of a message, t_w the time to send one byte,
 //! and t_c the time to reduce one byte.
 //!
@@ -37,19 +37,19 @@ const COMBINE: u16 = 2;
 /// The first tag that the collectives do not use.
 pub const FIRST_FREE_TAG: u16 = 3;
 
-/// Reduces each word over all ranks; every rank gets the results in `words`. Collective, with the same `ops` on all
-/// ranks. One decision of all ranks for each 16 KiB of words: 2 ceil(log2 p) (t_s + 8 words t_w) for p ranks without
-/// shared memory.
+/// Reduces each of `values` over all ranks; every rank gets the results in `values`. Collective, with the same `ops` on
+/// all ranks. One decision of all ranks for each 16 KiB of values: 2 ceil(log2 p) (t_s + 8 values t_w) for p ranks
+/// without shared memory.
 ///
 /// # Errors
 /// Errors of the message transport.
-pub async fn allreduce(endpoint: &mut Endpoint, ops: &[ReduceOp], words: &mut [u64]) -> Result<()> {
+pub async fn allreduce(endpoint: &mut Endpoint, ops: &[ReduceOp], values: &mut [u64]) -> Result<()> {
     let team = Team::of_all(endpoint);
     let most = team.longest_answer() / 8;
-    for (ops, words) in ops.chunks(most).zip(words.chunks_mut(most)) {
-        let answer = team.combine(endpoint, &mut Reduced { ops, words }).await?;
+    for (ops, values) in ops.chunks(most).zip(values.chunks_mut(most)) {
+        let answer = team.combine(endpoint, &mut Reduced { ops, values }).await?;
         let mut from = &answer[..];
-        words.iter_mut().zip(numbers(&mut from)).for_each(|(value, word)| *value = word);
+        values.iter_mut().zip(numbers(&mut from)).for_each(|(value, result)| *value = result);
     }
     Ok(())
 }
@@ -59,20 +59,20 @@ fn numbers(from: &mut &[u8]) -> impl Iterator<Item = u64> {
     std::iter::from_fn(|| u64::decode(from))
 }
 
-/// The words of an allreduce.
+/// The values of an allreduce.
 struct Reduced<'a> {
     ops: &'a [ReduceOp],
-    words: &'a mut [u64],
+    values: &'a mut [u64],
 }
 
 impl Combine for Reduced<'_> {
     fn merge(&mut self, mut other: &[u8]) {
-        let own = self.words.iter_mut().zip(self.ops);
-        own.zip(numbers(&mut other)).for_each(|((value, op), word)| *value = op.apply(*value, word));
+        let own = self.values.iter_mut().zip(self.ops);
+        own.zip(numbers(&mut other)).for_each(|((value, op), other)| *value = op.apply(*value, other));
     }
 
     fn encode(&self, _others: &[&[u8]], out: &mut Encoder<'_>) {
-        self.words.iter().for_each(|value| out.put(value));
+        self.values.iter().for_each(|value| out.put(value));
     }
 
     fn decide(&mut self, others: &[&[u8]], out: &mut Encoder<'_>) {
@@ -106,8 +106,8 @@ pub async fn broadcast(endpoint: &mut Endpoint, root: Rank, bytes: &[u8]) -> Res
     }
 }
 
-/// The bytes of the root of a broadcast, behind the number of bytes that are left; empty on ranks that have not received
-/// them.
+/// A message of a broadcast: the number of bytes that the root has still to send, then the next of them. Empty on ranks
+/// that have not received it.
 struct RootBytes(Vec<u8>);
 
 impl Combine for RootBytes {
@@ -166,7 +166,7 @@ pub async fn broadcast_error(endpoint: &mut Endpoint, root: Rank, error: Option<
     }
     let received = broadcast(endpoint, root, &wire::to_bytes(&error.cloned())).await?;
     let error = match wire::from_bytes::<Option<Error>>(&received) {
-        Some(Some(error)) => error.told_by(root, endpoint.ranks()),
+        Some(Some(error)) => error.of_rank_among(root, endpoint.ranks()),
         Some(None) => internal("a rank reported an error but sent none".to_string()),
         None => internal("an error could not be decoded".to_string()),
     };
@@ -259,7 +259,7 @@ async fn allgather_in_slots(endpoint: &mut Endpoint, shared: &Arc<Shared>, own: 
 /// Returns the schedule of an allgather on one rank, for blocks of `len` bytes. O(log ranks).
 fn allgather_schedule(rank: Rank, ranks: usize, len: u64) -> Schedule {
     let blocks = |buffer, first: usize, count: usize| Span::new(buffer, first as u64 * len, count as u64 * len);
-    // Blocks in the order of ranks from this rank on.
+    // Blocks in rank order, beginning with this rank's block; after the last rank comes rank 0.
     let turned = Buffer::Stage(0);
     let mut builder = Builder::default();
     let mut before = vec![builder.copy(blocks(Buffer::Send, 0, 1), blocks(turned, 0, 1), &[])];
@@ -270,8 +270,8 @@ fn allgather_schedule(rank: Rank, ranks: usize, len: u64) -> Schedule {
         before.push(builder.receive((rank + held) % ranks, blocks(turned, held, more), &[]));
         held += more;
     }
-    let behind = ranks - rank;
-    for (from, to, count) in [(0, rank, behind), (behind, 0, rank)] {
+    let from_own_rank_on = ranks - rank;
+    for (from, to, count) in [(0, rank, from_own_rank_on), (from_own_rank_on, 0, rank)] {
         if count > 0 {
             builder.copy(blocks(turned, from, count), blocks(Buffer::Receive, to, count), &before);
         }
@@ -298,14 +298,14 @@ mod tests {
         for all in on_all(|endpoint| {
             let waiting = endpoint.waiting().clone();
             let me = endpoint.rank() as u64;
-            let mut words = [me + 1, 100 - me, me * 7 % 5, me];
+            let mut values = [me + 1, 100 - me, me * 7 % 5, me];
             let ops = [ReduceOp::Sum, ReduceOp::Min, ReduceOp::Max, ReduceOp::Sum];
-            waiting.wait(pin!(allreduce(endpoint, &ops, &mut words))).unwrap();
-            words
+            waiting.wait(pin!(allreduce(endpoint, &ops, &mut values))).unwrap();
+            values
         }) {
             let p = all.len() as u64;
             let largest = (0..p).map(|r| r * 7 % 5).max().unwrap();
-            assert!(all.iter().all(|&words| words == [p * (p + 1) / 2, 101 - p, largest, p * (p - 1) / 2]));
+            assert!(all.iter().all(|&values| values == [p * (p + 1) / 2, 101 - p, largest, p * (p - 1) / 2]));
         }
     }
 

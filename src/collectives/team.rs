@@ -23,12 +23,12 @@ use crate::topology::Rank;
 /// Maximum length of merged contributions, and of an answer to ranks that share no memory, in bytes.
 pub const MAX_BODY: usize = 64 << 10;
 
-/// What the ranks of a team bring to a decision, how it merges, and what one of them decides from all of it.
+/// A rank's contribution to a decision of its team: how contributions merge, and how one rank decides from all of them.
 pub trait Combine {
     /// Merges the encoded contribution of other ranks into this one. Contributions come in any order, each once.
     fn merge(&mut self, other: &[u8]);
 
-    /// Encodes this contribution, which has been merged with `others`, in their order.
+    /// Encodes this contribution. `others` are the contributions merged into it, in the order of the merges.
     fn encode(&self, others: &[&[u8]], out: &mut Encoder<'_>);
 
     /// Decides, on one rank, after the contributions of all other ranks have been merged; encodes the answer to all
@@ -46,7 +46,7 @@ pub enum Team {
     Host(Arc<Shared>),
     /// All ranks, on hosts whose ranks share memory; rank 0 decides.
     Hosts(Arc<Hosts>),
-    /// All ranks, of which none share memory, or it is not known which do; rank 0 decides.
+    /// All ranks. They share no memory, or it is not known which ranks do; rank 0 decides.
     Ranks,
 }
 
@@ -92,7 +92,7 @@ impl Team {
         if matches!(self, Self::Ranks) { MAX_BODY } else { MAX_CONTRIBUTION }
     }
 
-    /// Merges what all ranks of the team bring, lets one rank decide, and returns its answer on every rank. Collective
+    /// Merges the contributions of all ranks of the team, lets one rank decide, and returns its answer on every rank. Collective
     /// over the team.
     ///
     /// # Errors
@@ -157,8 +157,7 @@ impl Team {
     }
 }
 
-/// Sends a message to the ranks `to`, and then receives a message from each rank of `from`. Does nothing if there are no
-/// such ranks.
+/// Sends a message to the ranks `to`, and then receives a message from each rank of `from`. Both may be empty.
 async fn exchange(
     endpoint: &mut Endpoint,
     (to, own): (&[Rank], Option<Message>),
@@ -242,7 +241,7 @@ mod tests {
         }
     }
 
-    /// Runs the collectives of every team: with messages alone, on one host, and on hosts of `here` ranks, whose ranks
+    /// Runs the collectives of every team: with messages only, on one host, and on hosts of `here` ranks, whose ranks
     /// are consecutive or in turn.
     #[test]
     fn every_team_gives_what_messages_give() {
@@ -269,10 +268,10 @@ mod tests {
     async fn check(endpoint: &mut Endpoint) {
         let (me, ranks) = (endpoint.rank() as u64, endpoint.ranks());
         for round in 0..12u64 {
-            let mut words = [me + round, 100 - me, me];
-            allreduce(endpoint, &[ReduceOp::Sum, ReduceOp::Min, ReduceOp::Max], &mut words).await.unwrap();
+            let mut values = [me + round, 100 - me, me];
+            allreduce(endpoint, &[ReduceOp::Sum, ReduceOp::Min, ReduceOp::Max], &mut values).await.unwrap();
             let n = ranks as u64;
-            assert_eq!(words, [n * (n - 1) / 2 + n * round, 101 - n, n - 1]);
+            assert_eq!(values, [n * (n - 1) / 2 + n * round, 101 - n, n - 1]);
             let long: Vec<u8> = (0..round * 3000).map(|at| (at % 251) as u8).collect();
             let root = round as usize % ranks;
             let mine = if endpoint.rank() == root { &long[..] } else { &[] };

@@ -98,10 +98,10 @@ impl RankList {
 }
 
 /// Returns all ranks such that nodes take turns. A node that has more than half of the remaining ranks goes first,
-/// whenever another node has just had a turn: otherwise its ranks would be alone at the end. **Why no node then
-/// follows itself if that can be avoided**: only one node can have more than half. If none has, the next node in turn
-/// may go, and afterwards no node has more than half and one. If one has, at least one rank of another node separates
-/// each two of its ranks while there are others.
+/// whenever another node has just had a turn: otherwise only its ranks would be left at the end. **Why no node then
+/// follows itself if that can be avoided**: only one node can have more than half of them. If there is none, the next
+/// node in turn may go, and afterwards no node has more than half of them plus one. If there is one, a rank of another
+/// node separates each two of its ranks, as long as other nodes have ranks.
 fn in_turn(topology: &Topology) -> Vec<Rank> {
     let mut left: Vec<usize> = (0..topology.nodes()).map(|node| topology.ranks_on(node)).collect();
     let mut by_left: BTreeSet<(usize, Node)> = left.iter().copied().zip(0..).collect();

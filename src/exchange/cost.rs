@@ -17,7 +17,7 @@
 //! **If there are more ranks than cores**, ranks do not work side by side. Then the work of all ranks, divided by the
 //! number of cores, is a lower bound of each of these times. Every message takes t(m) on its sender and on its
 //! receiver, and two copies of its bytes. A member shares memory with its local aggregator. So a member takes t(0)
-//! once, and copies only what the sender of a message copies too. (If each rank has a core, the table counts a message
+//! once, and copies no more bytes than the sender of a message. (If each rank has a core, the table counts a message
 //! of each member, and a copy on the local aggregator.) Local aggregators do not gather the data of a round while
 //! another round is exchanged.
 //!
@@ -135,8 +135,8 @@ pub struct Load {
 }
 
 impl Ranks {
-    /// Returns the seconds that some work takes: `each` seconds on every rank alone. If ranks share cores, `work` core
-    /// seconds of all ranks divided by the number of cores are a lower bound.
+    /// Returns the seconds that some work takes: `each` seconds on every rank with a core of its own. If ranks share cores, `work`
+    /// core seconds of all ranks divided by the number of cores are a lower bound.
     fn shared(&self, costs: &Costs, each: f64, work: f64) -> f64 {
         if costs.is_crowded() { each.max(work / (self.ranks * costs.core).max(1.0)) } else { each }
     }

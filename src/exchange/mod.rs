@@ -7,7 +7,8 @@
 //! ([`Builder::chain`]).
 //!
 //! **A new kernel** is one file here that defines a `static` [`Kernel`], and its row in [`KERNELS`]. Hints, help texts,
-//! documentation, command line, validators and the suites on all fabrics read the row; `./generate` writes what is generated.
+//! documentation, command line, validators and the suites on all fabrics read the row; `./generate` updates the generated
+//! documentation.
 
 mod ascending;
 mod balanced;

@@ -1,14 +1,15 @@
 //! The two-layer aggregation method, TAM (main paper, sections II.B and V, figure 3 (d)).
 //!
-//! Every rank passes all its bytes to the local aggregator on its node ([`LocalAggregators`] has that of every rank). Local
-//! aggregators merge the bytes of their members and exchange with the I/O aggregators by any kernel. Between nodes there are then (local aggregators x aggregators) messages
-//! in place of (ranks x aggregators), at the cost of one copy through the local aggregator's memory.
+//! Every rank passes all its bytes to its local aggregator, a rank on its node ([`LocalAggregators`] defines which). Local
+//! aggregators merge the bytes of their members and exchange with the I/O aggregators by any kernel. Between nodes there are then
+//! (local aggregators x aggregators) messages in place of (ranks x aggregators), at the cost of one copy through the local
+//! aggregator's memory.
 //!
 //! There are two schedules. Members copy their bytes into memory that they share with the local aggregator
-//! ([`TwoLayer::schedule_in_memory`], which collective calls on files use), or they send messages ([`TwoLayer::schedule`], as in the
-//! paper). With messages, a member sends one message with all its bytes. A local aggregator of m members receives m - 1 messages and sends at
-//! most |R|. Time in the one-port model: (m - 1) t_s + (bytes of the members) t_w inside the node, then the time of the outer
-//! kernel with the number of local aggregators in place of p.
+//! ([`TwoLayer::schedule_in_memory`], which collective calls on files use), or they send messages ([`TwoLayer::schedule`], as in
+//! the paper). With messages, a member sends one message with all its bytes. A local aggregator of m members receives m - 1
+//! messages and sends at most |R|. Time in the one-port model: (m - 1) t_s + (bytes of the members) t_w inside the node, then the
+//! time of the outer kernel with the number of local aggregators in place of p.
 
 use super::{Exchange, Kernel, RankList, ReceiverIndex, Transfer};
 use crate::schedule::{Buffer, Builder, Schedule, SendMode, Span, Throttle};

@@ -19,7 +19,7 @@ use crate::schedule::{Action, Op, OpId, Progress, ReduceOp, Schedule, Span};
 use crate::topology::{Rank, Topology};
 use crate::world::process::per_thread;
 
-/// The memory behind the named buffers of a schedule. An error of any function ends the run of the schedule.
+/// The memory that the named buffers of a schedule stand for. An error of any function ends the run of the schedule.
 pub trait Memory {
     /// Returns the bytes of a span, to be sent.
     ///
@@ -47,16 +47,16 @@ pub trait Memory {
         Err(Error::internal(0, "memory that reduces nothing"))
     }
 
-    /// Says which schedule of schedules [`InFlight`] the next calls are about: 0 is the first.
+    /// Sets the schedule of the flight ([`InFlight`]) that the next calls are about: 0 is the first.
     fn turn_to(&mut self, _schedule: usize) {}
 
     /// Returns true if an operation can start whose dependencies are finished. An operation on memory that other ranks
-    /// share may have to wait for these ranks; the function is then called again, before later operations.
+    /// share may have to wait for these ranks; the function is then called once more, before later operations start.
     fn is_ready(&mut self, _op: &Op) -> bool {
         true
     }
 
-    /// Returns the word in shared memory that changes when an operation may become ready. Called after
+    /// Returns a watch on the counter in shared memory that changes when an operation may become ready. Called after
     /// [`Memory::is_ready`] has returned false.
     fn watch(&mut self) -> Option<Watch> {
         None
@@ -93,7 +93,7 @@ pub fn forbid_mpi_here() {
     SENDS.set(false);
 }
 
-/// Waits until a thread polls that may use the transport.
+/// Waits until the polling thread is one that may use the transport.
 pub async fn until_mpi_thread() {
     while !SENDS.get() {
         pause().await;
@@ -106,7 +106,7 @@ pub struct Endpoint {
     waiting: Waiting,
     /// Groups of ranks that share memory.
     pub(super) grouped: Option<Grouped>,
-    /// Hosts in use, and whether they are real.
+    /// Hosts in use, and how they are defined.
     pub(super) hosts: Option<(HostsAre, Arc<Hosts>)>,
     /// Label of each rank's real host, once all are known.
     labels: Option<Arc<[usize]>>,
@@ -123,7 +123,7 @@ impl Endpoint {
         Self { transport, waiting, grouped, hosts, labels, topology, board }
     }
 
-    /// Counts messages between nodes of `topology` as messages between hosts from here on.
+    /// Counts messages between nodes of `topology` as messages between hosts from now on.
     pub fn count_between(&mut self, topology: Topology) {
         self.topology = Some(topology);
     }
@@ -169,12 +169,12 @@ impl Endpoint {
         self.labels.as_ref()
     }
 
-    /// Returns what shows the calls of this rank that the engine does not run.
+    /// Returns the board that shows this rank's calls that the MPI library runs.
     pub fn board(&self) -> &Arc<CallBoard> {
         &self.board
     }
 
-    /// Makes ranks share no memory from here on. `labels` are the labels of their hosts. Local; all ranks must call it.
+    /// Makes ranks share no memory from now on. `labels` are the labels of their hosts. Local; all ranks must call it.
     pub fn share_nothing(&mut self, labels: Arc<[usize]>) {
         self.board.set(None);
         (self.hosts, self.labels) = (None, Some(labels));
@@ -185,7 +185,7 @@ impl Endpoint {
         (self.hosts, self.labels) = (Some((are, hosts)), Some(labels));
     }
 
-    /// Lets MPI progress messages while this rank waits for a word in shared memory.
+    /// Lets MPI progress messages while this rank waits for a counter in shared memory.
     pub(super) fn progress(&mut self) -> Result<()> {
         if !SENDS.get() {
             return Ok(());
@@ -193,7 +193,7 @@ impl Endpoint {
         self.transport.progress()
     }
 
-    /// Waits until a word in shared memory changes, or for a short time.
+    /// Waits until a counter in shared memory changes, or for a short time.
     pub(super) async fn watch(&mut self, watch: Watch) {
         self.waiting.watch(Some(watch));
         pause().await;
@@ -228,7 +228,7 @@ impl Endpoint {
     ///
     /// # Errors
     /// Errors of the message transport or the memory. Operations may then still be in flight, and the endpoint must not
-    /// be used again.
+    /// be used any more.
     pub async fn run(&mut self, schedule: Schedule, memory: &mut dyn Memory, tag: u16) -> Result<Traffic> {
         let mut flight = self.flight(tag);
         flight.start(schedule);
@@ -241,14 +241,14 @@ impl Endpoint {
 
     /// Returns a flight without schedules, whose messages carry `tag` as in [`Endpoint::run`].
     pub fn flight(&self, tag: u16) -> InFlight {
-        let elsewhere = Elsewhere { rank: self.rank(), nodes: self.topology.clone() };
+        let elsewhere = NodeMap { rank: self.rank(), nodes: self.topology.clone() };
         let (runs, first, by_ticket, early, done) = Default::default();
         InFlight { runs, first, by_ticket, early, done, tag, elsewhere }
     }
 
-    /// Makes progress with the schedules of a flight, of which there is at least one. Returns the traffic of the first
-    /// one if it has ended, which is then no longer in the flight; `None` if another schedule might be started now, or
-    /// the caller should call again.
+    /// Makes progress with the schedules of a flight, of which there is at least one. If the first schedule has ended,
+    /// removes it from the flight and returns its traffic. Returns `None` if another schedule might be started now, or
+    /// if the caller should repeat the call.
     ///
     /// # Errors
     /// As [`Endpoint::run`].
@@ -296,8 +296,8 @@ impl Endpoint {
 ///
 /// A schedule joins when all operations of those before it have started, and leaves when it is the first and has ended.
 /// So the messages between two ranks start in the order of the schedules on both sides, and match with one tag. The
-/// first schedule never waits for another, so what is true of schedules one after the other holds: the earliest one that
-/// any rank has not finished makes progress.
+/// first schedule never waits for another, so there is no deadlock, as with one schedule after the other: the earliest
+/// schedule that any rank has not finished makes progress.
 ///
 /// Together the schedules stay below the sliding limits that each of them has. Calls of [`Memory`] are about the schedule
 /// of the last [`Memory::turn_to`]; those about messages of one rank come in the order of the schedules.
@@ -312,7 +312,7 @@ pub struct InFlight {
     /// Memory for completions.
     done: Vec<Completion>,
     tag: u16,
-    elsewhere: Elsewhere,
+    elsewhere: NodeMap,
 }
 
 /// The state of a schedule that runs.
@@ -327,13 +327,13 @@ struct Run {
     traffic: Traffic,
 }
 
-/// Knows which ranks are on other nodes; no rank is, as long as nodes are unknown.
-struct Elsewhere {
+/// Knows which ranks are on other nodes than this rank. While the nodes are unknown, no rank counts as one.
+struct NodeMap {
     rank: Rank,
     nodes: Option<Topology>,
 }
 
-impl Elsewhere {
+impl NodeMap {
     fn has(&self, rank: Rank) -> bool {
         self.nodes.as_ref().is_some_and(|nodes| nodes.node_of(rank) != nodes.node_of(self.rank))
     }
@@ -434,7 +434,7 @@ impl InFlight {
         Ok(ready)
     }
 
-    /// Returns true if a message, with those of earlier schedules, would be more than its sliding limit allows.
+    /// Returns true if this message, with the messages of earlier schedules, would exceed its sliding limit.
     fn exceeds_limit(&self, at: usize, id: OpId) -> bool {
         let schedule = self.runs[at].progress.schedule();
         let op = schedule.ops()[id as usize];
@@ -470,7 +470,7 @@ impl InFlight {
         Ok(())
     }
 
-    /// Returns the first message in flight of the first schedule, and the number of its others.
+    /// Returns the first message in flight of the first schedule, and the number of that schedule's other messages.
     fn pending(&self) -> Option<Pending> {
         let run = self.runs.front()?;
         let (&id, _) = run.in_flight.first_key_value()?;
@@ -482,15 +482,15 @@ impl InFlight {
         Some(Pending { peer, is_sent, more: run.in_flight.len() - 1 })
     }
 
-    /// Returns the message to block on, once all ready operations have been started. With several schedules it is the
-    /// first of the first one, for which no other has to make progress.
+    /// Returns the message to block on, once all ready operations have been started. With several schedules, it is a
+    /// message of the first schedule, which never waits for the others.
     fn awaited(&mut self) -> Option<Ticket> {
-        let is_alone = self.runs.len() == 1;
+        let is_only_run = self.runs.len() == 1;
         let Run { progress, in_flight, awaited, not_ready, .. } = self.runs.front_mut()?;
         if !not_ready.is_empty() {
             return None;
         }
-        if !is_alone {
+        if !is_only_run {
             return in_flight.first_key_value().map(|(_, &ticket)| ticket);
         }
         *awaited.get_or_insert_with(|| {
@@ -509,7 +509,7 @@ impl InFlight {
                     return Ok(());
                 }
                 self.received(number, id, message, memory)?;
-                // Those of the same rank that have waited for this one, in order.
+                // Messages of the same rank that have waited for this message, in order.
                 while let Some(next) = self.early.iter().position(|&(number, id, _)| self.is_next(number, id)) {
                     let (number, id, message) = self.early.remove(next);
                     self.received(number, id, message, memory)?;

@@ -125,7 +125,7 @@ pub trait Idle: Send + Sync {
     /// Ends the current or the next [`Idle::idle`] at once. Any thread may call it.
     fn wake(&self);
 
-    /// Sets whether the ranks of this host share cores; the default is that they do. For fabrics that poll again and
-    /// again.
+    /// Sets whether the ranks of this host share cores; the default is that they do. For fabrics that poll
+    /// repeatedly.
     fn set_crowded(&self, _crowded: bool) {}
 }

@@ -194,7 +194,7 @@ impl Drop for Block {
     }
 }
 
-/// Lets the system reclaim the pages of unused blocks, if it needs memory before they are used again. One call of the system for each
+/// Lets the system reclaim the pages of unused blocks if it needs memory before the blocks are reused. One system call for each
 /// block that was used since the last time.
 pub fn advise_unused() {
     let mut unused = UNUSED.lock().unwrap_or_else(PoisonError::into_inner);

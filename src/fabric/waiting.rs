@@ -22,14 +22,14 @@ use crate::world::jobs;
 #[derive(Clone)]
 pub struct Waiting(Arc<State>);
 
-/// State of the waiting of one rank. One thread at a time polls; it may be another one later.
+/// State of the waiting of one rank. One thread at a time polls, not always the same thread.
 struct State {
     idle: Arc<dyn Idle>,
-    /// Counter of progress, so that a wait can tell when there is none.
+    /// Counter of progress. A wait in which it does not change has made no progress.
     events: AtomicU64,
     /// Encoded message that the rank waits for ([`Pending`]), or 0.
     pending: AtomicU64,
-    /// Word in shared memory that the last polled future waits for, if it does.
+    /// Counter in shared memory that the last polled future waits for, if any.
     watched: Mutex<Option<Watch>>,
     is_watched: AtomicBool,
     /// True if the future may block, because [`Waiting::wait`] polls it.
@@ -106,7 +106,7 @@ impl Waiting {
         }
     }
 
-    /// Sets the word in shared memory that the polled future waits for.
+    /// Sets the counter in shared memory that the polled future waits for.
     pub(super) fn watch(&self, watch: Option<Watch>) {
         self.0.watch(watch);
     }
@@ -128,13 +128,14 @@ impl Waiting {
         quiet.rounds = if events == quiet.seen { quiet.rounds.saturating_add(1) } else { 0 };
         quiet.seen = events;
         match self.0.take_watched() {
-            // SAFETY: the future that waits for the word is alive, and with it the endpoint that holds the mapping.
+            // SAFETY: the future that waits for the counter is alive, and with it the endpoint that holds the mapping.
             Some(watch) => unsafe { watch.wait(quiet.rounds.saturating_sub(1)) },
             None => self.0.idle.idle(quiet.rounds),
         }
     }
 
-    /// Waits for a collective call. Stops the fabric if the call fails on this rank alone or panics ([`FailureHandling`]).
+    /// Waits for a collective call. Stops the fabric if the call panics, or fails without the other ranks' knowledge
+    /// ([`FailureHandling`]).
     ///
     /// # Errors
     /// The errors of the call.
@@ -230,7 +231,7 @@ impl FailureHandling {
         self.returns.load(Ordering::Relaxed)
     }
 
-    /// Returns the outcome of a collective call. Stops the fabric first if the call failed on this rank alone.
+    /// Returns the outcome of a collective call. Stops the fabric first if the other ranks do not know of the failure.
     ///
     /// # Errors
     /// The error of the outcome.

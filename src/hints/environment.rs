@@ -57,7 +57,8 @@ impl Environment {
         READ.get_or_init(read).as_ref().map_err(Clone::clone)
     }
 
-    /// Returns the environment for a library at `library`, with the variables of this process. Reads all files again. Local.
+    /// Returns the environment for a library at `library`, with the variables of this process. Reads all files at every call.
+    /// Local.
     ///
     /// # Errors
     /// The errors of [`Environment::of_process`].
@@ -138,7 +139,7 @@ fn romio_file(file_hints: &mut FileHints, named: Option<OsString>, system_file: 
             (Err(Error::Argument { value, allowed, .. }), None) => {
                 file_hints.leave_out(Given::new("", &value, source()).because(format!("damaged; allowed: {allowed}")));
             }
-            // A value that is not allowed has been recorded as not used.
+            // `take` has recorded a value that is not allowed as not used.
             _ => {}
         }
     }
@@ -219,7 +220,7 @@ mod tests {
         file_hints.unused().iter().map(|all| (all.key.clone(), all.source.to_string(), all.why.clone())).collect()
     }
 
-    fn told(key: &str, source: &str, why: &str) -> (String, String, String) {
+    fn entry(key: &str, source: &str, why: &str) -> (String, String, String) {
         (key.to_string(), source.to_string(), why.to_string())
     }
 
@@ -269,18 +270,18 @@ mod tests {
         assert_eq!(
             unused(&file_hints),
             [
-                told("cb_nodes", &romio(3), &by(&romio(2))),
-                told("cb_nodes", &romio(2), &by("OMPI_MCA_io_ompio_num_aggregators")),
-                told("cb_nodes", "OMPI_MCA_io_ompio_num_aggregators", &by(&own(1))),
-                told("cb_buffer_size", "OMPI_MCA_io_ompio_bytes_per_agg", &by(&own(3))),
-                told("cb_nodes", &own(1), &by("TRIB_HINTS")),
-                told("nc_thing", "TRIB_HINTS", ABOVE),
-                told("striping_unit", &romio(5), &by("MPICH_MPIIO_HINTS")),
-                told("direct_io", "MPICH_MPIIO_HINTS", "use direct_write for large writes that bypass the page cache"),
-                told("cb_nodes", "TRIB_HINTS", &by("MPI_Info")),
-                told("striping_unit", "MPI_Info", &by("MPICH_MPIIO_HINTS")),
-                told("colour", "MPI_Info", "unknown key"),
-                told("romio_cb_write", "MPI_Info", "not allowed; allowed: enable|disable|automatic"),
+                entry("cb_nodes", &romio(3), &by(&romio(2))),
+                entry("cb_nodes", &romio(2), &by("OMPI_MCA_io_ompio_num_aggregators")),
+                entry("cb_nodes", "OMPI_MCA_io_ompio_num_aggregators", &by(&own(1))),
+                entry("cb_buffer_size", "OMPI_MCA_io_ompio_bytes_per_agg", &by(&own(3))),
+                entry("cb_nodes", &own(1), &by("TRIB_HINTS")),
+                entry("nc_thing", "TRIB_HINTS", ABOVE),
+                entry("striping_unit", &romio(5), &by("MPICH_MPIIO_HINTS")),
+                entry("direct_io", "MPICH_MPIIO_HINTS", "use direct_write for large writes that bypass the page cache"),
+                entry("cb_nodes", "TRIB_HINTS", &by("MPI_Info")),
+                entry("striping_unit", "MPI_Info", &by("MPICH_MPIIO_HINTS")),
+                entry("colour", "MPI_Info", "unknown key"),
+                entry("romio_cb_write", "MPI_Info", "not allowed; allowed: enable|disable|automatic"),
             ]
         );
         let programs: Vec<_> = file_hints.programs().collect();
@@ -306,7 +307,7 @@ mod tests {
         file_hints.text("nc_num_aggrs_per_node=3; nc_thing=1").unwrap();
         assert_eq!(file_hints.hints().num_aggrs_per_node, 3);
         assert!(ABOVE.contains("set it in PNETCDF_HINTS"));
-        assert_eq!(unused(&file_hints), [told("nc_thing", "the program", ABOVE)]);
+        assert_eq!(unused(&file_hints), [entry("nc_thing", "the program", ABOVE)]);
         file_hints.program("nc_num_aggrs_per_node", "5", "MPI_Info").unwrap();
         assert_eq!(file_hints.hints().num_aggrs_per_node, 3);
     }
@@ -321,7 +322,7 @@ mod tests {
         assert_eq!(file_hints.hints().cb_nodes, Some(49));
         assert_eq!(
             unused(&file_hints),
-            [told("cb_nodes", "TRIB_HINTS", "overruled by MPI_Info"), told("colour", "MPI_Info", "unknown key")]
+            [entry("cb_nodes", "TRIB_HINTS", "overruled by MPI_Info"), entry("colour", "MPI_Info", "unknown key")]
         );
     }
 

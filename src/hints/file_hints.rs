@@ -123,7 +123,7 @@ impl FileHints {
     }
 
     /// Sets the hints of a text in the form of [`Hints::apply`], each as [`FileHints::program`] does; but all keys are meant
-    /// for this library, also those that a library above has, too.
+    /// for this library, also keys that a library above, such as PnetCDF, has too.
     ///
     /// # Errors
     /// The errors of [`Hints::apply`].
@@ -151,8 +151,8 @@ impl FileHints {
         &self.unused
     }
 
-    /// Returns the hints in force that have no effect: those for whose key `why` returns a reason. Without the site's: who runs
-    /// a program has not set them.
+    /// Returns the hints in force that have no effect: those for whose key `why` returns a reason. Excludes the site's hints,
+    /// because the user has not set them.
     pub fn without_effect<'a>(
         &'a self,
         why: impl Fn(&str) -> Option<String> + 'a,
@@ -233,7 +233,7 @@ impl FileHints {
     /// Records that a hint is not used. A hint that the program repeats is recorded once.
     pub(super) fn leave_out(&mut self, unused: Unused) {
         self.unused
-            .retain(|told| (&told.key, &told.source, &told.value) != (&unused.key, &unused.source, &unused.value));
+            .retain(|known| (&known.key, &known.source, &known.value) != (&unused.key, &unused.source, &unused.value));
         self.unused.push(unused);
     }
 }

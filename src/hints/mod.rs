@@ -61,7 +61,7 @@ pub struct HintRow {
     pub value: String,
     /// Default value, as text in the same form.
     pub default: String,
-    /// Unit of a value that is a number; empty for words.
+    /// Unit of a value that is a number; empty for other values.
     pub unit: &'static str,
     /// The allowed values.
     pub allowed: &'static str,
@@ -170,7 +170,7 @@ impl Hints {
         find(key).map(|row| (row.get)(self))
     }
 
-    /// Returns true if a hint has an effect only if ranks exchange data by messages.
+    /// Returns true if a hint has no effect unless ranks exchange data by messages.
     pub fn is_only_of_exchanges(key: &str) -> bool {
         find(key).is_some_and(|row| row.only_exchanged)
     }
@@ -378,8 +378,8 @@ fn advice(key: &str) -> String {
     }
 }
 
-/// Returns the known word that is most similar to `word`, if at most 3 letters, and less than a third of them,
-/// differ.
+/// Returns the known word that is most similar to `word`, if at most 3 letters, and less than a third of all
+/// letters, differ.
 pub fn similar<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let closest = known.into_iter().map(|known| (edits(word, known), known)).min();
     closest.filter(|&(edits, known)| edits <= 3 && 3 * edits < known.len()).map(|(_, known)| known)

@@ -1,4 +1,4 @@
-//! Defines the words that hints take as values, as enums with their spelling.
+//! Defines the keywords that hints take as values, as enums with their spelling.
 
 use std::fmt;
 use std::str::FromStr;
@@ -14,8 +14,8 @@ use crate::schedule::ThrottleMode;
 use crate::topology::{Rank, Topology};
 use crate::world::process::per_process;
 
-/// Defines an enum whose variants are words: `Display`, `FromStr`, serde and the hint's codec all come from one list.
-macro_rules! words {
+/// Defines an enum whose variants are keywords: `Display`, `FromStr`, serde and the hint's codec all come from one list.
+macro_rules! keyword_enum {
     ($(#[$meta:meta])* $name:ident, $what:literal, $allowed:literal:
      $($(#[$variant_meta:meta])* $variant:ident = $word:literal,)+) => {
         $(#[$meta])*
@@ -51,7 +51,7 @@ macro_rules! words {
     };
 }
 
-words! {
+keyword_enum! {
     /// The value of a hint that turns something on or off.
     Switch, "switch", "enable|disable|automatic":
     /// The feature that the hint controls is always used.
@@ -62,7 +62,7 @@ words! {
     Automatic = "automatic",
 }
 
-words! {
+keyword_enum! {
     /// The action of a rank after a failure of which the other ranks cannot be informed.
     OnFailure, "failure policy", "abort|return":
     /// The rank ends the job.
@@ -71,7 +71,7 @@ words! {
     Return = "return",
 }
 
-words! {
+keyword_enum! {
     /// The rank whose bytes are in the file if several ranks write the same bytes.
     Overlap, "overlap", "any|rank_order":
     /// The bytes of any one of the ranks; the same rank wherever two extents overlap.

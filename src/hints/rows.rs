@@ -1,5 +1,6 @@
-//! The table of all hints. A new hint is one row: key, field, type, default, codec, unit, meaning, the reason why a user sets
-//! it, and `ONLY_EXCHANGED` if so. A value that no user would set is a constant in the code and no hint.
+//! The table of all hints. A new hint is one row: key, field, type, default, codec, unit, meaning, the reason why a user sets it,
+//! and `ONLY_EXCHANGED` if the hint has an effect only in exchanges. A value that no user would set is a constant in the code and
+//! no hint.
 
 use serde::{Deserialize, Serialize};
 
@@ -77,12 +78,13 @@ hints! {
     "cb_nodes" cb_nodes: Option<usize> = None, COUNT_OR_AUTO, "ranks",
         "The file system is faster with more (or fewer) writers than the default.", ONLY_EXCHANGED;
     /// Size of a window: the part of the file that an aggregator holds in memory in one round. An aggregator has
-    /// `trib_write_buffers` such buffers. `auto`: 1/32 of the part of an aggregator in the call, so that filling, sending
-    /// and writing go on at the same time; at least 256 KiB, and 32 KiB times the number of ranks that send to aggregators; at
-    /// most 16 MiB, and on file systems that do not lock stripes or blocks 64 KiB times the number of ranks, but at least 4 MiB.
-    /// Later calls take what the times of earlier ones suggest (`trib_aggregators_fixed`). A window that is larger than a stripe or block is rounded to whole
-    /// stripes or blocks; the Lustre driver uses at least one stripe. Small windows are slow: in every round each rank that has
-    /// bytes in a window sends (or receives) one message for it, and below 64 KiB the messages take most of the time.
+    /// `trib_write_buffers` such buffers. `auto`: 1/32 of the part of an aggregator in the call, so that filling, sending and
+    /// writing go on at the same time; at least 256 KiB, and 32 KiB times the number of ranks that send to aggregators; at most 16
+    /// MiB, and on file systems that do not lock stripes or blocks 64 KiB times the number of ranks, but at least 4 MiB. Later
+    /// calls take what the times of earlier ones suggest (`trib_aggregators_fixed`). A window that is larger than a stripe or block
+    /// is rounded to whole stripes or blocks; the Lustre driver uses at least one stripe. Small windows are slow: in every round
+    /// each rank that has bytes in a window sends (or receives) one message for it, and below 64 KiB the messages take most of the
+    /// time.
     "cb_buffer_size" cb_buffer_size: Option<u64> = None, SIZE_OR_AUTO, "bytes",
         "The aggregators have little memory (lower), or the report shows many small rounds (higher).";
     /// Maximum number of aggregators on a node. `*:*`: no limit; `*:N`: N. If `cb_nodes` is not set, drivers that choose one or
@@ -216,10 +218,10 @@ hints! {
     "trib_write_buffers" write_buffers: Option<usize> = None, COUNT_OR_AUTO, "buffers",
         "The aggregators have little memory (1), or the speed of the file system varies (3 or more).";
     /// Write-behind: a collective write returns when its bytes are in memory, and threads write them later. The value is the
-    /// maximum number of such bytes for each rank, at least 1 MiB; an aggregator has that much for each of the ranks that it serves.
-    /// `auto`: 1/16 of the host's memory, shared by its ranks, and at most 256 MiB a rank; but a rank writes at once where the
-    /// file is as fast as memory. 0: off. The next collective call, sync or close returns the error of a late write. Off in atomic
-    /// mode, and where ranks could not wait for each other's bytes.
+    /// maximum number of such bytes for each rank, at least 1 MiB; an aggregator has that much for each of the ranks that it
+    /// serves. `auto`: 1/16 of the host's memory, shared by its ranks, and at most 256 MiB a rank; but a rank writes at once where
+    /// the file is as fast as memory. 0: off. The next collective call, sync or close returns the error of a late write. Off in
+    /// atomic mode, and where ranks could not wait for each other's bytes.
     "trib_write_behind" write_behind: Option<u64> = Some(0), SIZE_OR_ZERO_OR_AUTO, "bytes per rank",
         "The file is slow, and the program computes between its writes.";
     /// Mean size of a request from which ranks write (read) their own bytes without exchange, if requests do not overlap and

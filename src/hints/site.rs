@@ -104,7 +104,7 @@ impl Site {
     }
 
     /// Returns every fault of the site's file that a process of this environment, and of the library at `library`,
-    /// would read. Checks all lines, whatever files they are for. Each text begins with the file and the number of
+    /// would read. Checks the lines for all files. Each text begins with the file and the number of
     /// the line. Local; reads the file.
     pub fn faults(library: Option<&Path>) -> Vec<String> {
         let named = crate::variable(VARIABLE).filter(|value| !value.is_empty()).map(PathBuf::from);
@@ -112,7 +112,7 @@ impl Site {
         let Some(path) = named.or_else(|| library.map_or_else(of_process, beside)) else { return Vec::new() };
         let text = match read_text(NAME, &path) {
             Ok(text) => text,
-            // If TRIB_CONF names the file, this is an error elsewhere.
+            // If TRIB_CONF names the file, `Environment::of_process` returns this error.
             Err(error) if !is_named && is_there(&path) => return vec![format!("{}: {error}", path.display())],
             Err(_) => return Vec::new(),
         };
@@ -205,7 +205,7 @@ const KEYWORDS: [(&str, &str); 4] = [
 fn faults(line: &str) -> Vec<String> {
     let (kind, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
     let rest = rest.trim();
-    let Some((_, behind)) = KEYWORDS.iter().find(|(keyword, _)| *keyword == kind) else {
+    let Some((_, value)) = KEYWORDS.iter().find(|(keyword, _)| *keyword == kind) else {
         let near = KEYWORDS.iter().map(|(keyword, _)| (edits(kind, keyword), *keyword)).min();
         let near = near.filter(|(edits, keyword)| 2 * edits < keyword.len());
         let next =
@@ -213,7 +213,7 @@ fn faults(line: &str) -> Vec<String> {
         return vec![format!("\"{kind}\" is no keyword; {next}")];
     };
     if rest.is_empty() {
-        return vec![format!("{kind} stands alone; write {behind} behind it")];
+        return vec![format!("{kind} has no value; write {kind} {value}")];
     }
     let no_file = |pattern: &str| {
         let is_none = !pattern.starts_with(['/', '*', '?', '[']);
@@ -227,10 +227,10 @@ fn faults(line: &str) -> Vec<String> {
                 let pattern = rest.split(':').next().unwrap_or_default().trim();
                 no_file(pattern).into_iter().chain(specification.hints.iter().filter_map(wrong_hint)).collect()
             }
-            Err(_) => vec![format!("`{rest}` is no {behind}")],
+            Err(_) => vec![format!("`{rest}` is no {value}")],
         },
         "leave" => no_file(rest).into_iter().collect(),
-        "log" if rest != "syslog" && !rest.starts_with('/') => vec![format!("log {rest}; write {behind}")],
+        "log" if rest != "syslog" && !rest.starts_with('/') => vec![format!("log {rest}; write {value}")],
         _ => Vec::new(),
     }
 }
@@ -248,7 +248,7 @@ fn wrong_hint((key, value): &(String, String)) -> Option<String> {
     Hints::default().set(key, value).err().map(|error| error.to_string())
 }
 
-/// Returns false if there is no such file; true also if this user may not look.
+/// Returns true if the file exists, or if this user may not see whether it exists.
 fn is_there(path: &Path) -> bool {
     let absent = |cause: std::io::Error| matches!(cause.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory);
     !std::fs::metadata(path).is_err_and(absent)
@@ -364,11 +364,11 @@ mod tests {
         let mut hints = FileHints::default();
         Site::lenient(path.clone()).take(&mut hints, "f");
         assert_eq!(hints.hints().cb_buffer_size, Some(1 << 20));
-        let told: Vec<_> = hints.unused().iter().map(|unused| unused.value.as_str()).collect();
-        assert_eq!(told, ["leave", "log jobs", "hints /x", "leaf /home", "none", "1"]);
+        let unused: Vec<_> = hints.unused().iter().map(|unused| unused.value.as_str()).collect();
+        assert_eq!(unused, ["leave", "log jobs", "hints /x", "leaf /home", "none", "1"]);
         assert_eq!(hints.unused()[3].source, format!("{}, line 5", path.display()));
         assert_eq!(hints.unused()[3].why, "\"leaf\" is no keyword; did you mean leave?");
-        // What is no text is told; what is not there is nothing.
+        // A folder instead of a file is reported; a file that does not exist is not.
         let folder = path.parent().unwrap().to_path_buf();
         let mut hints = FileHints::default();
         Site::lenient(folder.clone()).take(&mut hints, "f");
@@ -385,7 +385,7 @@ mod tests {
             ("logg syslog", &["\"logg\" is no keyword; did you mean log?"][..]),
             ("of gaussian", &["\"of\" is no keyword; did you mean off?"]),
             ("include /etc/x", &["\"include\" is no keyword; allowed: hints, leave, off, log"]),
-            ("leave", &["leave stands alone; write PATTERN behind it"]),
+            ("leave", &["leave has no value; write leave PATTERN"]),
             (
                 "leave relative/*",
                 &["the pattern relative/* is of no file, as names of files are absolute here; begin it with / or *"],
@@ -422,7 +422,7 @@ mod tests {
         }
         let error = Site::read(Some("/no/such".into()), None).unwrap_err().to_string();
         assert!(error.starts_with("TRIB_CONF: /no/such: No such file"), "{error}");
-        // A file that says nothing, in the place of the site's.
+        // An empty file in place of the site's file.
         let (_folder, path) = written("leave *");
         let nothing = Site::read(Some("/dev/null".into()), Some(path)).unwrap();
         assert_eq!((nothing.leaves("f", Path::new("p")), nothing.file()), (None, Some(Path::new("/dev/null"))));

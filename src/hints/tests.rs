@@ -104,10 +104,10 @@ fn text_with_comments_blanks_and_keys_of_others() {
 }
 
 #[test]
-fn a_driver_is_told_its_hints() {
+fn a_driver_gets_its_hints() {
     assert_eq!(Hints::default().for_driver(), crate::drivers::DriverHints::default());
     let text = "cb_nodes=2;cb_config_list=*:3;cb_buffer_size=4;striping_unit=5;striping_factor=6;start_iodevice=0;overstriping_ratio=4;direct_write=enable;trib_announce_writes=true;trib_placement=stride:7";
-    let told = crate::drivers::DriverHints {
+    let due = crate::drivers::DriverHints {
         striping_unit: Some(5),
         striping_factor: Some(6),
         start_iodevice: Some(0),
@@ -119,7 +119,7 @@ fn a_driver_is_told_its_hints() {
         announces_writes: true,
         placement: PlacementHint::Stride(7),
     };
-    assert_eq!(Hints::parse(text).unwrap().for_driver(), told);
+    assert_eq!(Hints::parse(text).unwrap().for_driver(), due);
 }
 
 #[test]

@@ -4,8 +4,8 @@
 //! under a [`Throttle`]. An executor runs the schedule on a fabric, the validators (in `testing/`) check it, and the laboratory's
 //! simulator times it. Nothing here waits, communicates or allocates messages; all calls are local.
 //!
-//! [`progress`] has which operations may start now, for all executors; `transpose` the reverse of a schedule, which a collective
-//! read runs.
+//! [`progress`] finds the operations that may start now, for all executors. `transpose` reverses a schedule for a collective
+//! read.
 
 pub mod progress;
 mod transpose;
@@ -244,8 +244,7 @@ impl Builder {
         self.stage = stage;
     }
 
-    /// Returns the id that the next operation will get. Two such ids mark the begin and the end of a part of the
-    /// schedule.
+    /// Returns the id that the next operation will get. Two such ids are the bounds of a part of the schedule.
     pub fn next_id(&self) -> OpId {
         self.schedule.ops.len() as OpId
     }

@@ -114,7 +114,7 @@ impl Progress {
             return in_flight.next();
         }
         let mut ends = LookAhead::new(self);
-        // Backwards: the next batch waits for all of a batch, so this finds the batch's first operation.
+        // In reverse order, so that this finds the first operation of a batch: the next batch waits for all of the batch.
         let last = in_flight.clone().rev().find(|&id| ends.start_a_message(id));
         let candidate = last.or_else(|| in_flight.clone().next())?;
         let mut ends = LookAhead::new(self);
@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn messages_behind_copies_and_joins_count() {
+    fn messages_after_copies_and_joins_count() {
         let span = Span::new(Buffer::Receive, 0, 0);
         let mut builder = Builder::default();
         let members: Vec<_> = (0..3).map(|from| builder.receive(from, span, &[])).collect();

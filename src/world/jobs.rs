@@ -8,7 +8,7 @@ use crossbeam_channel::{Receiver, Select, Sender, TryRecvError, unbounded};
 use super::waits::Sleeper;
 use super::{TaskId, entered};
 
-/// What a thread of a scope ended with, and the thread.
+/// The result of a thread of a scope, and the thread.
 pub use std::thread::{Result as Ended, ScopedJoinHandle as Scoped, scope};
 
 /// A thread that was started.
@@ -50,7 +50,7 @@ impl Job {
     }
 }
 
-/// Returns the key of [`World::wake`](super::World::wake) with which a world tells of the end of a task: no address.
+/// Returns the key of [`World::wake`](super::World::wake) for the end of a task. It is odd, so it is no address.
 pub fn end_of(task: TaskId) -> usize {
     (task as usize) << 1 | 1
 }
@@ -91,7 +91,7 @@ pub struct JobSender<T> {
 }
 
 impl<T> JobSender<T> {
-    /// Gives a job to one of the threads. Without any of them the job is dropped.
+    /// Gives a job to one of the threads. Drops the job if there is no thread.
     pub fn send(&self, job: T) {
         if let Some(jobs) = &self.jobs {
             let _ = jobs.send(job);
@@ -151,7 +151,7 @@ impl<T> JobReceiver<T> {
     }
 }
 
-/// The key of all queues in a world: tasks that wait for one look at theirs.
+/// Returns the key of all queues in a world. A task that is woken looks at its own queue.
 fn queues() -> usize {
     queues as fn() -> usize as usize
 }
@@ -178,8 +178,8 @@ pub fn leave_to_program() {
 }
 
 /// Gives the calling thread the lowest priority at which it still goes on if the program uses all cores (nice 19: 1.5 % of
-/// a core; `SCHED_IDLE` would have 0.3 %), and lets it interrupt nobody when it wakes (`SCHED_BATCH`). The system allows
-/// this to everybody, but not the way back.
+/// a core; `SCHED_IDLE` would have 0.3 %), and lets it interrupt nobody when it wakes (`SCHED_BATCH`). Any user
+/// may do this, but not undo it.
 #[cfg(target_os = "linux")]
 pub fn lower_priority() {
     if entered().is_some() {

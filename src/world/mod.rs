@@ -1,8 +1,8 @@
-//! What the engine asks of the place where it runs. Each of these is reached through one module: the time ([`clock`]), threads
-//! beside the rank ([`jobs`]), waits ([`waits`]), and state of the process ([`process`]). A test forbids them elsewhere.
+//! The engine's interface to the system on which it runs, one module for each service: the time ([`clock`]), helper threads
+//! ([`jobs`]), waits ([`waits`]), and state of the process ([`process`]). A test forbids other uses of these services.
 //!
-//! The place is the system, unless the thread is in a [`World`]: then time, order and threads are that world's. A world runs
-//! all its tasks on one thread, one at a time.
+//! The services are the system's, unless the thread is in a [`World`]: then that world provides time, order and threads. A world
+//! runs all its tasks on one thread, one at a time.
 
 use std::cell::RefCell;
 use std::io;
@@ -20,8 +20,8 @@ use process::{ProcessValues, per_process, per_thread};
 /// Number of a task of a world.
 pub type TaskId = u64;
 
-/// A place where ranks run on a clock and in an order of its own, instead of the system's. All of its tasks, ranks and
-/// jobs beside them, run on the thread that has [entered](enter) it; one task runs until it calls a function that waits.
+/// A simulated system, with a clock and an order of its own. Its tasks are ranks and their helper threads. All of them run
+/// on the thread that has [entered](enter) the world; a task runs until it calls a function that waits.
 pub trait World {
     /// Returns the time.
     fn now(&self) -> Instant;
@@ -56,12 +56,12 @@ pub trait World {
     /// Returns the state of the running task's process.
     fn process(&self) -> Arc<ProcessValues>;
 
-    /// Returns true if the running task gets no memory of so many bytes.
+    /// Returns true if the world refuses the running task this number of bytes.
     fn refuses_memory(&self, bytes: usize) -> bool;
 }
 
 per_process! {
-    /// True once a thread of this process has entered a world, so that the others pay one load for the question.
+    /// True once a thread of this process has entered a world. Other threads need one load to find out.
     static ANY: AtomicBool = AtomicBool::new(false);
 }
 
@@ -95,10 +95,10 @@ fn entered() -> Option<Arc<dyn World>> {
     if is_any_entered() { of_this_thread() } else { None }
 }
 
-/// Asks the place for memory of so many bytes, which the caller then takes from the system.
+/// Checks that the world of this thread, if any, grants this number of bytes, which the caller then takes from the system.
 ///
 /// # Errors
-/// It has none.
+/// The world refuses the bytes.
 #[inline]
 pub fn ask_for_memory(bytes: usize) -> io::Result<()> {
     match entered() {

@@ -1,5 +1,5 @@
-//! State that outlives a file: what the process keeps, and what a thread keeps. Each such value is declared by one of these
-//! macros, so that all of them are known and a world of its own can have its own.
+//! State that outlives a file, of the process or of a thread. One of these macros declares each such value, so that all of
+//! them are known, and each simulated process can have its own.
 
 use std::any::Any;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,7 +11,7 @@ macro_rules! per_process {
     };
 }
 
-/// Declares values that each process has for itself ([`Own`]), in a world each simulated process.
+/// Declares values of which each process has its own ([`Own`]); in a world, each simulated process has its own.
 macro_rules! own_state {
     ($($(#[$attribute:meta])* $visible:vis static $name:ident: $kind:ty = $first:expr;)*) => {
         $($(#[$attribute])* $visible static $name: $crate::world::process::Own<$kind> =
@@ -20,7 +20,7 @@ macro_rules! own_state {
 }
 
 /// Declares values of each thread, as `thread_local` does. It is for buffers that a function fills and empties, never for
-/// what a call remembers.
+/// state of a call.
 macro_rules! per_thread {
     ($($values:tt)*) => {
         thread_local! { $($values)* }
@@ -36,7 +36,7 @@ pub struct Own<T> {
 }
 
 impl<T: Send + Sync + 'static> Own<T> {
-    /// Returns a value; `make` makes that of a simulated process.
+    /// Returns a value. `make` makes the value of a simulated process.
     pub const fn new(value: T, make: fn() -> T) -> Self {
         Self { value, make }
     }

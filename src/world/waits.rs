@@ -28,7 +28,7 @@ impl Sleeper {
 
 /// Number of polls of a thread with a core of its own: about a millisecond.
 const SPINS: u32 = 20_000;
-/// Number of polls after which such a thread yields between polls, in case others need the core.
+/// Number of polls after which this thread yields between polls, in case others need the core.
 const POLITE: u32 = 2_000;
 
 /// Polls `word` for about a millisecond while it is `seen`, and returns true if it has changed.
@@ -72,7 +72,7 @@ pub fn this_thread() -> Sleeper {
     entered().map_or_else(|| Sleeper::Thread(thread::current()), |world| Sleeper::Task(world.task()))
 }
 
-/// Sleeps until another thread wakes this one, at most for `longest`. A wake-up before is not lost.
+/// Sleeps until another thread wakes this one, at most for `longest`. Returns at once if the wake-up came before.
 pub fn park(longest: Option<Duration>) {
     match (entered(), longest) {
         (Some(world), _) => world.park(longest),
@@ -92,7 +92,7 @@ pub fn sleep_while(word: &AtomicU32, seen: u32, time: Duration) {
         return;
     }
     let time = libc::timespec { tv_sec: 0, tv_nsec: time.subsec_nanos().into() };
-    // SAFETY: the word is mapped and the time lives through the call; the caller checks the word whatever is returned.
+    // SAFETY: the integer is mapped, and the time lives through the call. The result is not needed: the caller checks the integer.
     unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAIT, seen, &raw const time) };
 }
 
@@ -102,12 +102,12 @@ pub fn wake_all(word: &AtomicU32) {
     if let Some(world) = entered() {
         return world.wake(key(word));
     }
-    // SAFETY: a mapped word.
+    // SAFETY: a mapped integer.
     unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAKE, libc::c_int::MAX) };
 }
 
-/// Returns the key of a word in a world. Each process of a world has a mapping of its own, so that the same word has many
-/// addresses: its place in its page is what they have in common. Who is woken for another word looks at its own again.
+/// Returns the key of an integer in a world. The key is the integer's offset in its page, because each process of a world has a
+/// mapping of its own, at another address. A task that is woken for another integer of the same key looks at its own and sleeps on.
 #[cfg(target_os = "linux")]
 fn key(word: &AtomicU32) -> usize {
     const PAGE: usize = 4096;
@@ -182,13 +182,13 @@ impl<T> Watched<T> {
         }
     }
 
-    /// The key of this value in a world: its address, which is no word of shared memory and no number of a task.
+    /// Returns the key of this value in a world: its address, which differs from the keys of shared memory and of tasks.
     fn key(&self) -> usize {
         std::ptr::from_ref(self).addr() & !1
     }
 }
 
-/// How often the calling thread has slept: waited for something other than a core.
+/// Number of times that the calling thread has slept, that is, waited for something other than a core.
 #[derive(Debug, Clone, Copy)]
 pub struct SleepCount(std::ffi::c_long);
 
@@ -204,7 +204,7 @@ impl SleepCount {
     }
 }
 
-/// Returns how often the calling thread has waited for something other than a core; 0 if the system does not count.
+/// Returns the number of times that the calling thread has waited for something other than a core; 0 if the system does not count.
 #[cfg(target_os = "linux")]
 fn sleeps() -> std::ffi::c_long {
     use nix::sys::resource::{UsageWho, getrusage};

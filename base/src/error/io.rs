@@ -228,7 +228,7 @@ wire::fields!(enum IoClass {
 mod tests {
     use super::*;
 
-    /// Only an open says something about the name, and no descriptor about the file system.
+    /// EINVAL means a bad name only in an open, and EBADF never means a read-only file system.
     #[test]
     fn classes_of_errors_that_have_several_causes() {
         for (operation, errno, due) in [

@@ -66,7 +66,7 @@ pub enum Error {
         /// The allowed values.
         allowed: String,
     },
-    /// The key of a hint begins with `trib_`, but this library has no such hint, or has it no more.
+    /// The key of a hint begins with `trib_`, but the hint is unknown, or this version has removed it.
     #[error("{}hint {key} does not exist; {advice}", Origin(*.rank))]
     UnknownHint {
         /// The rank whose hint is wrong, after the ranks have agreed on the error.
@@ -128,7 +128,7 @@ pub enum Error {
         rank: Rank,
         /// Number of bytes that this rank needs.
         bytes: u64,
-        /// Purpose of the memory, in words.
+        /// Purpose of the memory.
         what: String,
     },
     /// The caller refused the call on a rank (`tributary::File::refuse`); all ranks return this.
@@ -136,7 +136,7 @@ pub enum Error {
     Refused {
         /// The rank that refuses the call, after the ranks have agreed on the error.
         rank: Option<Rank>,
-        /// Number that the caller gave the reason.
+        /// Number that the caller chose for the reason.
         reason: u32,
         /// The reason as a sentence.
         why: String,
@@ -294,7 +294,7 @@ impl Error {
 
     /// Adds `origin` as [`Error::of_rank`] does, if `ranks` is more than 1.
     #[must_use]
-    pub fn told_by(self, origin: Rank, ranks: usize) -> Self {
+    pub fn of_rank_among(self, origin: Rank, ranks: usize) -> Self {
         if ranks > 1 { self.of_rank(origin) } else { self }
     }
 

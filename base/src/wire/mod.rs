@@ -300,9 +300,9 @@ impl<const N: usize> Wire for [u64; N] {
     fn decode(from: &mut &[u8]) -> Option<Self> {
         let (own, rest) = from.split_at_checked(8 * N)?;
         *from = rest;
-        let mut words = [0; N];
-        words.iter_mut().zip(own.as_chunks().0).for_each(|(word, bytes)| *word = u64::from_le_bytes(*bytes));
-        Some(words)
+        let mut values = [0; N];
+        values.iter_mut().zip(own.as_chunks().0).for_each(|(word, bytes)| *word = u64::from_le_bytes(*bytes));
+        Some(values)
     }
 }
 

@@ -39,7 +39,7 @@ pub fn len(value: u64) -> usize {
     (64 - value.leading_zeros()).max(1).div_ceil(7) as usize
 }
 
-/// Reads the integer at `*at` and advances `*at` behind it; `None` if the bytes end first or the value has over 64 bits.
+/// Reads the integer at `*at` and advances `*at` past it; `None` if the bytes end first or the value has over 64 bits.
 #[inline]
 pub fn get(bytes: &[u8], at: &mut usize) -> Option<u64> {
     let first = *bytes.get(*at)?;

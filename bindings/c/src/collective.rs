@@ -67,7 +67,7 @@ pub unsafe extern "C-unwind" fn trib_read_all(
     buffer: *mut c_void,
     bytes: *mut i64,
 ) -> trib_status {
-    // SAFETY: as above.
+    // SAFETY: the caller's promises: an open file, lists and a buffer as long as said, `bytes` null or to be written.
     guarded(|| unsafe {
         let in_file = (file_count, file_offsets, file_lengths);
         let in_memory = (memory_count, memory_offsets, memory_lengths);
@@ -103,7 +103,7 @@ pub unsafe extern "C-unwind" fn trib_read_all_extents(
     buffer: *mut c_void,
     bytes: *mut i64,
 ) -> trib_status {
-    // SAFETY: as above.
+    // SAFETY: the caller's promises: an open file, extents null or created, a buffer as long as they say.
     guarded(|| unsafe {
         let access = |direction| of_extents(file_extents, memory_extents, direction, buffer);
         run("trib_read_all_extents", file, Direction::Read, access, bytes)
@@ -134,11 +134,11 @@ pub(super) unsafe fn of_extents(
     direction: Direction,
     buffer: *mut c_void,
 ) -> Result<OwnedAccess<'static>> {
-    // SAFETY: the caller's promise.
+    // SAFETY: null, or created and not freed.
     let (file, memory) = unsafe { (file.as_ref(), memory.as_ref()) };
     let file = file.map_or_else(Extents::empty, |extents| extents.all.clone());
     let layout = memory.map_or(BufferLayout::Contiguous, |extents| BufferLayout::Extents(extents.all.clone()));
-    // SAFETY: likewise.
+    // SAFETY: the caller meets the requirements of `access`.
     unsafe { access(file, layout, direction, buffer.cast()) }
 }
 

@@ -1,4 +1,4 @@
-//! Independent writes and reads, by one rank alone.
+//! Independent writes and reads, each by one rank without the others.
 
 use std::ffi::c_void;
 
@@ -19,7 +19,7 @@ pub unsafe extern "C-unwind" fn trib_write_at(
     bytes: *mut i64,
 ) -> trib_status {
     // SAFETY: the caller's promises: an open file, a buffer of `length` bytes, `bytes` null or to be written.
-    guarded(|| unsafe { alone(file, Direction::Write, offset, buffer.cast_mut(), length, bytes) })
+    guarded(|| unsafe { transfer(file, Direction::Write, offset, buffer.cast_mut(), length, bytes) })
 }
 
 /// Reads `length` bytes at file offset `offset` into `buffer`. Not collective. Sets `*bytes`, unless `bytes` is NULL, to
@@ -33,10 +33,10 @@ pub unsafe extern "C-unwind" fn trib_read_at(
     bytes: *mut i64,
 ) -> trib_status {
     // SAFETY: the caller's promises: an open file, a buffer of `length` bytes, `bytes` null or to be written.
-    guarded(|| unsafe { alone(file, Direction::Read, offset, buffer, length, bytes) })
+    guarded(|| unsafe { transfer(file, Direction::Read, offset, buffer, length, bytes) })
 }
 
-unsafe fn alone(
+unsafe fn transfer(
     file: *mut trib_file,
     direction: Direction,
     offset: i64,

@@ -110,7 +110,7 @@ pub unsafe fn put<T>(place: *mut T, value: T) {
     }
 }
 
-/// Copies `text`, and a 0 behind it, to the `size` bytes at `place`; cuts the text if it does not fit. Sets `*length`
+/// Copies `text`, with a terminating 0, to the `size` bytes at `place`; cuts the text if it does not fit. Sets `*length`
 /// to the length of the whole text.
 ///
 /// # Errors

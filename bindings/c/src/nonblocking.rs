@@ -51,7 +51,7 @@ pub unsafe extern "C-unwind" fn trib_start_read_all(
     memory_lengths: *const i64,
     buffer: *mut c_void,
 ) -> trib_status {
-    // SAFETY: as above.
+    // SAFETY: the caller's promises: an open file, lists as long as said, and memory as the text above says.
     guarded(|| unsafe {
         let in_file = (file_count, file_offsets, file_lengths);
         let in_memory = (memory_count, memory_offsets, memory_lengths);
@@ -83,7 +83,7 @@ pub unsafe extern "C-unwind" fn trib_start_read_all_extents(
     memory_extents: *const trib_extents,
     buffer: *mut c_void,
 ) -> trib_status {
-    // SAFETY: as above.
+    // SAFETY: the caller's promises: an open file, extents null or created, and memory as the text above says.
     guarded(|| unsafe {
         let access = |direction| of_extents(file_extents, memory_extents, direction, buffer);
         start("trib_start_read_all_extents", file, Direction::Read, access).map(|_| ())

@@ -79,15 +79,15 @@ impl Busy {
         access: Result<OwnedAccess<'static>>,
     ) -> Result<()> {
         binding::call_them(self.file()?, function);
-        // SAFETY: the file stays where it is until `self` is gone. The operation goes before it (the order of the
-        // fields, and `into_file`), and until it goes `file` gives the file to nobody.
+        // SAFETY: the file keeps its address until `self` is dropped. The operation is dropped before the file (the order
+        // of the fields, and `into_file`). Until then `file` returns the file to nobody.
         let file: &'static mut File = unsafe { &mut *self.file.0.as_ptr() };
         let (asked, access) = match access {
             Err(error) => (Asked::refusal(direction, error), None),
             Ok(access) => {
                 let access = Fixed::new(access);
-                // SAFETY: it stays where it is until `RunningOperation` is gone, whose first field is the operation; nobody else
-                // looks at it.
+                // SAFETY: the access keeps its address until `RunningOperation` drops it, after the operation (the first field).
+                // Nothing else uses it.
                 let lent: &'static mut OwnedAccess<'static> = unsafe { &mut *access.0.as_ptr() };
                 (Asked::new(lent.lent()), Some(access))
             }

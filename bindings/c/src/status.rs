@@ -44,7 +44,7 @@ pub enum trib_status {
 use trib_status::*;
 
 /// Every status and its description, in the order of the codes.
-const WORDS: [(trib_status, &CStr); 14] = [
+const DESCRIPTIONS: [(trib_status, &CStr); 14] = [
     (TRIB_OK, c"no error"),
     (TRIB_ERR_ARGUMENT, c"bad argument"),
     (TRIB_ERR_HINT, c"bad hint"),
@@ -68,8 +68,8 @@ thread_local! {
 /// Describes a status in a few words. `code` may be any number. Not collective. The text lives as long as the program.
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn trib_error_string(code: c_int) -> *const c_char {
-    let known = WORDS.iter().find(|(status, _)| *status as c_int == code);
-    known.map_or(c"not a status of Tributary", |(_, words)| words).as_ptr()
+    let known = DESCRIPTIONS.iter().find(|(status, _)| *status as c_int == code);
+    known.map_or(c"not a status of Tributary", |(_, description)| description).as_ptr()
 }
 
 /// Describes the error of the last function that failed on this thread. The sentence names the argument or file, its

@@ -15,7 +15,7 @@ pub fn is_world_there() -> Result<bool> {
     let (mut is_begun, mut is_over): (c_int, c_int) = (0, 0);
     // SAFETY: callable at any time; writes one int.
     check("MPI_Initialized", unsafe { ffi::MPI_Initialized(&mut is_begun) })?;
-    // SAFETY: likewise.
+    // SAFETY: callable at any time; writes one int.
     check("MPI_Finalized", unsafe { ffi::MPI_Finalized(&mut is_over) })?;
     Ok(is_begun != 0 && is_over == 0)
 }

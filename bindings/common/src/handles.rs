@@ -1,5 +1,5 @@
-//! Keeps the addresses that C programs have as handles of open files. A closed file, of whose handle a program may
-//! have kept a copy, is recognised without access to its memory.
+//! Keeps the addresses that C programs have as handles of open files. If a program uses a copy of
+//! the handle of a closed file, the table finds this out without access to the file's memory.
 
 use std::collections::BTreeSet;
 use std::marker::PhantomData;
@@ -104,7 +104,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_closed_handle_is_called_closed_until_a_file_has_it_again() {
+    fn a_closed_handle_is_called_closed_until_a_file_reuses_it() {
         let mut known = Known::default();
         assert_eq!(known.check(16), Err("0x10".to_string()));
         assert_eq!(known.check(0), Err("NULL".to_string()));
@@ -121,7 +121,7 @@ mod tests {
     fn a_file_is_taken_once() {
         let handles = Handles::new("file", "an open file");
         let handle = handles.add(7);
-        // SAFETY: this test alone uses the file.
+        // SAFETY: only this test uses the file.
         unsafe {
             assert_eq!(handles.get(handle).map(|file| *file), Ok(7));
             assert_eq!(handles.take(handle), Ok(7));

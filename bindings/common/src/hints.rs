@@ -4,15 +4,15 @@ use tributary::hints::{FileHints, Switch};
 use tributary::{File, Settings};
 
 /// Returns the keys and values in force, in the order of the documentation. A hint that leaves a choice has the value
-/// that was found or chosen; a hint about stripes only if `tells_stripes` returns true for its key.
-pub fn in_force(file: &File, tells_stripes: impl Fn(&str) -> bool) -> Vec<(&'static str, String)> {
+/// that was found or chosen; a hint about stripes only if `shows_stripes` returns true for its key.
+pub fn in_force(file: &File, shows_stripes: impl Fn(&str) -> bool) -> Vec<(&'static str, String)> {
     let Settings { hints, driver, layout, window, aggregators, .. } = file.settings();
     let chosen = |key: &str| match key {
         "cb_nodes" => Some(aggregators.len().to_string()),
         "cb_buffer_size" => Some(window.to_string()),
         "trib_driver" => Some(driver.to_string()),
-        "striping_unit" if tells_stripes(key) => Some(layout.unit.to_string()),
-        "striping_factor" if layout.factor > 0 && tells_stripes(key) => Some(layout.factor.to_string()),
+        "striping_unit" if shows_stripes(key) => Some(layout.unit.to_string()),
+        "striping_factor" if layout.factor > 0 && shows_stripes(key) => Some(layout.factor.to_string()),
         _ => None,
     };
     hints.table().into_iter().map(|row| (row.key, chosen(row.key).unwrap_or(row.value))).collect()
@@ -20,8 +20,7 @@ pub fn in_force(file: &File, tells_stripes: impl Fn(&str) -> bool) -> Vec<(&'sta
 
 /// Returns the reason why a hint that was set has no effect on the file: the file has other stripes, because it
 /// existed before, or because the file system has fewer servers; or the file system takes no direct writes; or ranks
-/// could not wait for bytes that are left behind. None if
-/// the hint has an effect, and for all other hints.
+/// could not wait for buffered bytes. None if the hint has an effect, and for all other hints.
 pub fn not_of_the_file(file: &File, key: &str) -> Option<String> {
     let Settings { hints, driver, layout, without_write_behind, .. } = file.settings();
     match key {

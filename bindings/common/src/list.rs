@@ -7,7 +7,7 @@ use tributary::{Error, Result};
 pub struct List {
     /// Name of the list in error messages: `file`, `memory`.
     pub name: &'static str,
-    /// Names of the function's three arguments behind the list's name, such as `count`, `offsets` and `lengths`.
+    /// Names of the function's three arguments without the list's name, such as `count`, `offsets` and `lengths`.
     pub arguments: [&'static str; 3],
     /// Number of pairs.
     pub count: i64,

@@ -14,7 +14,7 @@ use tributary::{Endpoint, Error, File, Result};
 /// name in errors.
 ///
 /// # Errors
-/// The communicator is no intracommunicator, or MPI is not initialised: on this rank alone. Or an error of MPI.
+/// The communicator is no intracommunicator, or MPI is not initialised: an error on this rank only. Or an error of MPI.
 ///
 /// # Safety
 /// If MPI is initialised, `comm` is a communicator or MPI_COMM_NULL. The caller's thread may call MPI, and the

@@ -50,12 +50,12 @@ pub struct Prefixed<'a> {
     pub prefix: &'static str,
     /// Kind of storage that the prefix stands for.
     pub storage: PrefixKind,
-    /// The name behind the colon.
+    /// The name after the colon.
     pub rest: &'a [u8],
 }
 
-/// Splits a name into prefix and rest; None if it begins with no known prefix. Capital letters are as good as small ones:
-/// ROMIO of MPICH 4 takes `Ufs:`, older versions take `UFS:`.
+/// Splits a name into prefix and rest; None if it begins with no known prefix. Ignores case: ROMIO of MPICH 4 takes `Ufs:`, older
+/// versions take `UFS:`.
 pub fn prefixed(name: &[u8]) -> Option<Prefixed<'_>> {
     let colon = name.iter().position(|&byte| byte == b':')?;
     let (before, rest) = (&name[..colon], &name[colon + 1..]);

@@ -36,8 +36,8 @@ static FUNCTIONS: [AtomicPtr<()>; 18] = addresses![
     code::GIO_inq_malloc_list,
 ];
 
-/// Runs when the process loads this library: tells the preload library, if it is loaded too, that PnetCDF's GIO is
-/// this one. Otherwise the preload library makes PnetCDF call MPI-IO.
+/// Runs when the process loads this library. Reports to the preload library, if it is loaded too, that PnetCDF uses this
+/// GIO. Otherwise the preload library makes PnetCDF call MPI-IO.
 #[used]
 #[unsafe(link_section = ".init_array")]
 static AT_LOAD: extern "C" fn() = {

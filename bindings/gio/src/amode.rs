@@ -48,8 +48,8 @@ impl AccessMode {
         Ok(Self { mode, read, write, create, exclusive })
     }
 
-    /// Returns the engine's mode for opening a file again that is open already.
-    pub fn mode_again(self) -> Mode {
+    /// Returns the engine's mode for a second open of an open file.
+    pub fn second_mode(self) -> Mode {
         if self.write { Mode::Update } else { Mode::Read }
     }
 

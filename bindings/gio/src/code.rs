@@ -12,12 +12,12 @@ use crate::MPI_Offset;
 
 /// Defines codes by rows: the name without its prefix, the number and the description.
 macro_rules! codes {
-    ($($name:ident $number:literal $words:literal;)+) => {
-        $(#[doc = concat!("`GIO_", stringify!($name), "`: ", $words, ".")] pub const $name: c_int = $number;)+
+    ($($name:ident $number:literal $description:literal;)+) => {
+        $(#[doc = concat!("`GIO_", stringify!($name), "`: ", $description, ".")] pub const $name: c_int = $number;)+
 
         /// Every code, its name and its description, which end with 0.
         const CODES: &[(c_int, &str, &str)] =
-            &[$(($name, concat!("GIO_", stringify!($name), "\0"), concat!($words, "\0"))),+];
+            &[$(($name, concat!("GIO_", stringify!($name), "\0"), concat!($description, "\0"))),+];
     };
 }
 
@@ -96,7 +96,7 @@ pub(crate) fn moved(function: &str, body: impl FnOnce() -> Result<u64>) -> MPI_O
         Ok(bytes) => bytes as MPI_Offset,
         Err(error) => {
             let code = of(&error);
-            // These codes say too little, so the message is printed. Callers expect the others, or report them themselves.
+            // These codes have many causes, so the message is printed. Callers expect all other codes, or report them themselves.
             let too_little = matches!(code, EINVAL | EFILE | EFILEVIEW | ENEGATIVECNT);
             if too_little || matches!(error, Error::CallsDiffer { .. }) {
                 tributary::say(format_args!("{function}: {error}"));
@@ -122,7 +122,10 @@ pub extern "C-unwind" fn GIO_strerror(code: c_int) -> *const c_char {
         return of_number(&std::io::Error::from_raw_os_error(code).to_string());
     }
     let known = CODES.iter().find(|(number, ..)| *number == code);
-    known.map_or_else(|| of_number(&format!("{code} is no error code of GIO")), |(_, _, words)| words.as_ptr().cast())
+    known.map_or_else(
+        || of_number(&format!("{code} is no error code of GIO")),
+        |(_, _, description)| description.as_ptr().cast(),
+    )
 }
 
 /// Returns the name of a code. The text lives as long as the text of [`GIO_strerror`].
@@ -200,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn every_code_has_a_name_and_words() {
+    fn every_code_has_a_name_and_a_description() {
         // SAFETY: texts that end with 0, used at once.
         let text = |at| unsafe { CStr::from_ptr(at) }.to_str().unwrap().to_string();
         assert_eq!(text(GIO_strerrno(EFILEVIEW)), "GIO_EFILEVIEW");

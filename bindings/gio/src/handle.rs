@@ -26,7 +26,7 @@ pub struct GioFile {
     /// Entries of the MPI_Info that the program passed at open.
     pub info: Vec<(String, String)>,
     /// This rank's own handle of the file, which its first independent call with many pieces opens.
-    alone: Option<File>,
+    independent: Option<File>,
     /// True if this rank's node may hold bytes of the file that are not on stable storage yet.
     pub unsynced: bool,
 }
@@ -42,31 +42,31 @@ fn processes() -> c_int {
 impl GioFile {
     /// Creates the state of a file that was just opened.
     pub fn new(file: File, path: PathBuf, access: amode::AccessMode, info: Vec<(String, String)>) -> Self {
-        Self { file, path, access, info, alone: None, unsynced: false }
+        Self { file, path, access, info, independent: None, unsynced: false }
     }
 
-    /// Returns the file that this rank has opened alone; opens it in the first call.
+    /// Returns this rank's own handle of the file; opens it in the first call.
     ///
     /// # Errors
-    /// The file cannot be opened again.
-    pub fn alone(&mut self) -> Result<&mut File> {
-        // With one rank in the program, the file is opened by this rank alone already.
+    /// The file cannot be opened a second time.
+    pub fn independent(&mut self) -> Result<&mut File> {
+        // In a program of one rank, the file is this rank's own handle.
         if self.file.settings().topology.ranks() == 1 && processes() == 1 {
             return Ok(&mut self.file);
         }
-        if self.alone.is_none() {
-            let hints: Hints = hints::alone(self.file.settings().hints);
+        if self.independent.is_none() {
+            let hints: Hints = hints::independent(self.file.settings().hints);
             // SAFETY: MPI_COMM_SELF, while MPI is initialised, as it is while a file is open; closed with that file.
             let endpoint = unsafe { MpiEndpoint::from_raw(handles().comm_self)? };
-            let opened = File::open(Endpoint::new(Box::new(endpoint)), &self.path, self.access.mode_again(), hints)?;
-            self.alone = Some(opened);
+            let opened = File::open(Endpoint::new(Box::new(endpoint)), &self.path, self.access.second_mode(), hints)?;
+            self.independent = Some(opened);
         }
         let nothing = || Error::internal(0, "a file that was opened is not there");
-        self.alone.as_mut().ok_or_else(nothing)
+        self.independent.as_mut().ok_or_else(nothing)
     }
 
-    /// Waits until the bytes that collective writes have left behind are in the file, for an access through another
-    /// handle. Not collective.
+    /// Waits until the buffered bytes of collective writes are in the file, for an access through another handle. Not
+    /// collective.
     ///
     /// # Errors
     /// The file cannot be opened or locked.
@@ -82,7 +82,7 @@ impl GioFile {
         let wrote = match path {
             Path::Nothing => false,
             Path::Direct | Path::Independent => own > 0,
-            // Any rank of its host may have written, so every host has to store what it has.
+            // Any rank of a host may have written bytes of the others, so a rank of every host must sync.
             Path::Windows | Path::Hosts | Path::Slots => true,
             // Ranks may have written large pieces before little data went to rank 0.
             Path::Root => rank == 0 || own > 0,
@@ -99,10 +99,10 @@ impl GioFile {
     /// # Errors
     /// An error that the file system reports on any rank is the result on every rank.
     pub fn close(mut self) -> Result<()> {
-        let alone = self.alone.take().map_or(Ok(()), |file| file.close().map(drop));
+        let independent = self.independent.take().map_or(Ok(()), |file| file.close().map(drop));
         binding::call_them(&mut self.file, "GIO_close");
         let waiting = self.file.endpoint().waiting().clone();
-        waiting.wait(pin!(binding::close_after(self.file, alone))).map(drop)
+        waiting.wait(pin!(binding::close_after(self.file, independent))).map(drop)
     }
 }
 

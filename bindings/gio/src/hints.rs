@@ -62,12 +62,12 @@ fn able(value: &str) -> &str {
     }
 }
 
-/// Returns the hints for a rank that opens a file alone while others write to the file. The rank must write only its
-/// own bytes: other bytes that it wrote back could be out of date.
-pub fn alone(hints: &Hints) -> Hints {
+/// Returns the hints for an independent open by one rank while other ranks write to the file. The rank must write only
+/// its own bytes: other bytes that it wrote back could be out of date.
+pub fn independent(hints: &Hints) -> Hints {
     Hints {
         ds_write: Switch::Disable,
-        // An independent write returns its own errors.
+        // No write-behind: an independent write must return its own errors.
         write_behind: Some(0),
         cb_nodes: None,
         ranks_per_node: 0,

@@ -28,7 +28,7 @@ macro_rules! moves {
             let buf: *const std::ffi::c_void = buf;
             let file = list("file", file_npairs, file_offs, file_lens);
             let memory = list("buf", buf_npairs, buf_offs, buf_lens);
-            // SAFETY: the caller's promises: lists as long as said, memory that they describe, nobody else at the file.
+            // SAFETY: the caller's promises: lists as long as said, memory that they describe, nobody else uses the file.
             $crate::code::moved(stringify!($name), || unsafe {
                 let (opened, direction) = ($crate::handle::opened(fh, stringify!($name))?, tributary::Direction::$direction);
                 opened.$method(direction, access(file, memory, direction, buf.cast_mut().cast()))
@@ -47,8 +47,8 @@ pub fn list(name: &'static str, count: MPI_Offset, offsets: *const MPI_Offset, l
 /// memory are relative to `buffer` and may be negative.
 ///
 /// # Errors
-/// The errors of [`List::arrays`]; a length is negative, offsets in the file do not ascend, file and memory have different numbers of bytes,
-/// or memory is at NULL.
+/// The errors of [`List::arrays`]; a length is negative, offsets in the file do not ascend, file and memory have different numbers
+/// of bytes, or memory is at NULL.
 ///
 /// # Safety
 /// The arrays are null or as long as their counts say, and do not change during the call. The memory that they list is
@@ -95,7 +95,7 @@ fn of_memory((offsets, lengths): (&[i64], &[i64])) -> Result<(i64, Extents)> {
     Ok((first, extents))
 }
 
-/// Replaces an error by one about a negative length, if there is one: that has a code of its own.
+/// Replaces an error by an error about a negative length, if there is one, because GIO has a code for it.
 fn negative(name: &str, lengths: &[i64], error: Error) -> Error {
     match lengths.iter().position(|len| *len < 0) {
         Some(at) => {
@@ -106,7 +106,7 @@ fn negative(name: &str, lengths: &[i64], error: Error) -> Error {
     }
 }
 
-/// Returns the address `first` bytes behind `buffer`, and `end` as a size in memory.
+/// Returns the address `first` bytes past `buffer`, and `end` as a size in memory.
 fn located(buffer: *mut u8, first: i64, end: u64) -> Result<(*mut u8, usize)> {
     let address = (buffer.addr() as u64).checked_add_signed(first);
     let fits = |address: &u64| address.checked_add(end).is_some_and(|end| end <= isize::MAX as u64);

@@ -118,7 +118,7 @@ fn agreed(
         };
         // An error of the first rank is the result on all ranks.
         let terms = decided_by::<Result<OpenTerms>>(endpoint, 0, decide, "the first rank's terms").await?;
-        let terms = terms.map_err(|error| error.told_by(0, endpoint.ranks()))?;
+        let terms = terms.map_err(|error| error.of_rank_among(0, endpoint.ranks()))?;
         let mine = own.and_then(|_| match amode == terms.amode {
             true => Ok(()),
             false => {
@@ -142,7 +142,7 @@ pub unsafe extern "C-unwind" fn GIO_close(fh: *mut *mut GioFile) -> c_int {
     })
 }
 
-/// Deletes a file, after the bytes that this process has left behind in it are written. Not collective.
+/// Deletes a file, after this process's buffered bytes of the file are written. Not collective.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn GIO_delete(filename: *const c_char) -> c_int {
     // SAFETY: the caller's promise: null or a text that ends with 0.

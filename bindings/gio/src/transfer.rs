@@ -1,8 +1,8 @@
-//! GIO's writes and reads: collective, and of one rank alone.
+//! GIO's writes and reads: collective and independent.
 //!
-//! Alone, a few pieces take a system call each. Many pieces go through the engine, on a file that this rank has opened
-//! alone: a read takes neighbouring pieces at once; a write touches only its own bytes, because other ranks may write
-//! beside it.
+//! An independent call of a few pieces makes a system call for each. Many pieces go through the engine, on a handle that
+//! only this rank has opened: a read takes neighbouring pieces at once; a write touches only its own bytes, because other
+//! ranks may write between them.
 
 use std::ffi::c_void;
 
@@ -23,9 +23,9 @@ moves! {
     /// Reads this rank's data. Collective. Returns the number of this rank's bytes before the end of the file, or a code.
     GIO_read_all(*mut c_void) transfer_all Read;
     /// Writes this rank's data. Not collective. Returns its number of bytes, or a code.
-    GIO_write(*const c_void) transfer_alone Write;
+    GIO_write(*const c_void) transfer_independent Write;
     /// Reads this rank's data. Not collective. Returns the number of bytes before the end of the file, or a code.
-    GIO_read(*mut c_void) transfer_alone Read;
+    GIO_read(*mut c_void) transfer_independent Read;
 }
 
 fn has_few_pieces(access: &OwnedAccess<'_>) -> bool {
@@ -50,8 +50,8 @@ impl GioFile {
         Ok(bytes)
     }
 
-    /// Moves the bytes of this rank alone. Not collective.
-    fn transfer_alone(&mut self, direction: Direction, access: Result<OwnedAccess<'_>>) -> Result<u64> {
+    /// Moves the bytes of an independent call. Not collective.
+    fn transfer_independent(&mut self, direction: Direction, access: Result<OwnedAccess<'_>>) -> Result<u64> {
         let mut access = access?;
         self.may(direction)?;
         if access.file.bytes() == 0 {
@@ -60,7 +60,7 @@ impl GioFile {
         self.unsynced |= direction == Direction::Write;
         if !has_few_pieces(&access) {
             self.wait_for_writes()?;
-            return Ok(binding::transfer(self.alone()?, Asked::new(access.lent()))?.bytes);
+            return Ok(binding::transfer(self.independent()?, Asked::new(access.lent()))?.bytes);
         }
         let mut bytes = 0;
         access.lent().each_piece(|offset, memory| {

@@ -25,7 +25,7 @@ use crate::mpi::next::InterposedFunction;
 
 /// A handler's answer to an interposed call: what [`enter`] must do next.
 pub enum Answer {
-    /// The call returns this word: the MPI library's return value, or a return code.
+    /// The call returns this value: the MPI library's return value, or a return code.
     Return(Word),
     /// MPI runs the call with the program's arguments.
     Pass,
@@ -58,7 +58,7 @@ pub enum Answer {
 pub struct MpiCall {
     /// Function to be called.
     pub function: &'static InterposedFunction,
-    /// Arguments of the function, one word each.
+    /// Arguments of the function, each as a [`Word`].
     pub arguments: Vec<Word>,
     /// File whose errors MPI returns during this call, without calling the program's error handler: the ranks agree
     /// on the result before they raise an error.
@@ -123,7 +123,7 @@ fn note_time(function: &InterposedFunction, arguments: &[Word], returned: Word, 
         (_, [file, ..]) => *file,
     };
     if let Some(shared) = files::find(file) {
-        // Whether a datatype may be asked for its size is not known if MPI has refused the call.
+        // If MPI has refused the call, its datatype may be invalid.
         let bytes = (returned as c_int == SUCCESS).then(|| function.bytes(arguments));
         shared.counts().took(function.name(), bytes, took);
     }
@@ -211,8 +211,8 @@ fn caught(function: &'static InterposedFunction, work: impl FnOnce() -> Answer) 
 /// Runs work of this library in a call of `function`. The work calls no error handler of the program.
 ///
 /// # Errors
-/// A return code for the program, after a panic. By default a panic ends the job; with a setting in the environment
-/// the program gets the error, and the other ranks may then wait for ever.
+/// A return code for the program, after a panic. By default a panic ends the job; with `trib_on_failure=return` the
+/// program gets the error, and the other ranks may then wait for ever.
 pub fn own<T>(function: &InterposedFunction, work: impl FnOnce() -> T) -> Result<T, Word> {
     caught_as(function.full_name(), work)
 }
@@ -228,7 +228,7 @@ fn caught_as<T>(call: &'static str, work: impl FnOnce() -> T) -> Result<T, Word>
 
 /// Runs work of this library that no call of the program waits for, unless this thread is inside a handler. `call` is
 /// the MPI function that a panic is reported for.
-pub fn alone_inside(call: &'static str, work: impl FnOnce()) {
+pub fn unless_inside(call: &'static str, work: impl FnOnce()) {
     if is_inside() {
         return;
     }

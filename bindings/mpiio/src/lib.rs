@@ -18,11 +18,11 @@
 //! | `file` | the program's open files: who runs their calls, calls in flight, counts, the report |
 //! | `opening` | the agreement in MPI_File_open; the thread that watches it; the communicator of a file |
 //! | `view` | the file view, the individual file pointer, MPI datatypes as extents |
-//! | `mpi` | the functions, constants and types of the MPI library; the next function of a name; whether calls come to the preloaded library or to the component |
+//! | `mpi` | the functions, constants and types of the MPI library; the next definition of a name; whether calls come to the preloaded library or to the component |
 //!
 //! A room uses only rooms below it (`tests/suite/layers.rs`).
 //!
-//! `docs/tutorial/drop-in.md` in the repository tells users what to type.
+//! `docs/tutorial/drop-in.md` in the repository shows users how to run a program with it.
 
 mod calls;
 mod entry;

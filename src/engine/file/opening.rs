@@ -207,7 +207,7 @@ pub async fn agree_on_terms(
     let team = Team::led_by_rank_0(endpoint);
     let checked = arguments.hints.check(ranks);
     let own = arguments.fingerprint();
-    let told = address.filter(|_| ranks <= MAX_ADDRESSES).map(|own| (rank as u64, own.words()));
+    let told = address.filter(|_| ranks <= MAX_ADDRESSES).map(|own| (rank as u64, own.to_integers()));
     let mut terms = Terms {
         least: own,
         most: own,
@@ -252,7 +252,7 @@ fn damaged(what: &str) -> Error {
 fn decode_created(answer: &[u8], ranks: usize) -> Result<Created> {
     let created = wire::from_bytes::<Result<Created>>(answer);
     let created = created.ok_or_else(|| damaged("properties of the file that cannot be decoded"))?;
-    created.map_err(|error| error.told_by(0, ranks).agreed())
+    created.map_err(|error| error.of_rank_among(0, ranks).agreed())
 }
 
 /// Kinds of the answer of rank 0. `MADE`: the properties of the file. `STOPPED`: the first agreement forbids the open.
@@ -274,7 +274,7 @@ struct Terms<'a, 'b> {
     cores: Cores,
     first_agreement: &'a mut FirstAgreement<'b>,
     /// (rank, encoded host address) of each rank.
-    told: Vec<(u64, [u64; HostAddress::WORDS])>,
+    told: Vec<(u64, [u64; HostAddress::INTEGERS])>,
     /// Creates or opens the file, on the rank that decides.
     open: &'a dyn Fn([u64; 2], Cores) -> Result<Created>,
     /// On the rank that decides: the encoded properties of the file.
@@ -288,7 +288,7 @@ impl Terms<'_, '_> {
         let mut next = || u64::decode(&mut answer).unwrap_or_default();
         let (kind, count) = (next(), next() as usize);
         self.first_agreement.values.iter_mut().for_each(|value| *value = next());
-        let all = (0..count).map(|_| HostAddress::of_words([next(), next()])).collect();
+        let all = (0..count).map(|_| HostAddress::from_integers([next(), next()])).collect();
         (kind, all, answer)
     }
 }
@@ -314,7 +314,8 @@ impl Combine for Terms<'_, '_> {
 
     fn encode(&self, _others: &[&[u8]], out: &mut Encoder<'_>) {
         let [least, most] = self.captures;
-        let head = [self.least, self.most, u64::from(self.bad), least, most].into_iter().chain(self.cores.words());
+        let head =
+            [self.least, self.most, u64::from(self.bad), least, most].into_iter().chain(self.cores.to_integers());
         head.chain(self.first_agreement.values.iter().copied()).for_each(|word| out.put(&word));
         self.told.iter().for_each(|address| out.put(address));
     }
@@ -331,7 +332,7 @@ impl Combine for Terms<'_, '_> {
             let created = (self.open)(self.captures, self.cores);
             self.outcome = wire::to_bytes(&created);
         }
-        let words = self.first_agreement.values.len() + HostAddress::WORDS * self.told.len();
+        let words = self.first_agreement.values.len() + HostAddress::INTEGERS * self.told.len();
         if 8 * (2 + words) + self.outcome.len() > out.room() {
             kind = LONG;
         }

@@ -426,7 +426,7 @@ impl Incoming {
         Ok(Self { from, tag, capacity, body, waiting: false })
     }
 
-    /// Posts the receive of the next chunk behind the received bytes.
+    /// Posts the receive of the next chunk, into the memory after the received bytes.
     pub(super) fn post(&mut self, comm: &Comm, chunk: usize, tag: c_int) -> Result<Request> {
         let length = (self.capacity - self.body.len()).min(chunk);
         let from = self.body.len();
@@ -505,7 +505,7 @@ impl RequestsInFlight {
             let status = self.statuses.get(i);
             let code = if some_failed { status.error() } else { ffi::SUCCESS };
             finished.push(FinishedRequest { ticket: self.tickets[index as usize], code, status });
-            // SAFETY: as above; kept for the removal below.
+            // SAFETY: MPI has filled the first `ended` entries; they are kept for the removal below.
             unsafe { self.indices.set_len(i + 1) };
         }
         self.indices.sort_unstable_by(|a, b| b.cmp(a));

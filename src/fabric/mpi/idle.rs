@@ -7,8 +7,8 @@
 //! switches; one that spun has used processor time without any.
 //!
 //! **By polling.** A rank polls if it cannot block in MPI: for any of several messages, for a message of an MPI that spins on a
-//! core that others need, or for a window's helper thread. It yields the core, then sleeps a little; later, if every
-//! rank of the host has a core.
+//! core that others need, or for a window's helper thread. It yields the core some times, and then sleeps a little
+//! between polls. It begins to sleep later if every rank of the host has a core.
 //!
 //! 16 ranks of MPICH 4.0.2 on 2 cores, each waiting 2 ms for rank 0 and then sending it 64 KiB: 17 ms when ranks only
 //! yield, 2.5 ms when they sleep 50 us after 20 yields, 3.4 ms after 100. 2 ranks on 2 cores lose nothing to sleeping
@@ -27,9 +27,9 @@ per_process! {
     /// Processor time of the waits of this process in which MPI spun, in microseconds.
     static SPUN: AtomicU64 = AtomicU64::new(0);
 }
-/// Number of waits in which MPI slept after which it counts as sleeping, and waits are no longer measured.
+/// Number of waits in which MPI must have slept to count as an MPI that sleeps. Later waits are not measured.
 const SLEEPS: u32 = 3;
-/// Processor time in which MPI spun after which it counts as spinning.
+/// Processor time that MPI must have spun to count as an MPI that spins.
 const SPIN: Duration = Duration::from_millis(1);
 
 /// Returns true if a rank that waits in MPI is known to spin.
@@ -89,7 +89,7 @@ impl Usage {
 const YIELDS: u32 = 50;
 /// Number of polls without progress after which a rank sleeps, if each rank has a core: about a millisecond, so that
 /// only long waits sleep.
-const YIELDS_ALONE: u32 = 1_000;
+const YIELDS_ON_OWN_CORE: u32 = 1_000;
 /// Time that a rank sleeps between polls.
 const SLEEP: Duration = Duration::from_micros(50);
 
@@ -106,7 +106,7 @@ impl Backoff {
     }
 
     fn yields(&self) -> u32 {
-        if self.crowded.load(Ordering::Relaxed) { YIELDS } else { YIELDS_ALONE }
+        if self.crowded.load(Ordering::Relaxed) { YIELDS } else { YIELDS_ON_OWN_CORE }
     }
 }
 
@@ -154,7 +154,7 @@ mod tests {
         let backoff = Backoff::new();
         assert_eq!(backoff.yields(), YIELDS);
         backoff.set_crowded(false);
-        assert_eq!(backoff.yields(), YIELDS_ALONE);
+        assert_eq!(backoff.yields(), YIELDS_ON_OWN_CORE);
         backoff.set_crowded(true);
         assert_eq!(backoff.yields(), YIELDS);
     }

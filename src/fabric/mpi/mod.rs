@@ -51,7 +51,7 @@ const PANICKED: i32 = 101;
 pub fn initialise() -> Result<World> {
     let mpi = tributary_abi::load().map_err(|error| Error::fabric(error.to_string()))?;
     if raw::is_finalised() {
-        return Err(Error::fabric("MPI was finalised before; it cannot be initialised again"));
+        return Err(Error::fabric("MPI is finalised; it cannot be initialised a second time"));
     }
     let ours = !raw::is_initialised()?;
     if ours && !raw::init()? {
@@ -132,8 +132,8 @@ pub fn end_job(why: &Error) {
 /// Environment variables in which launchers set the number of ranks and the rank of the process.
 const LAUNCHED: [[&str; 2]; 2] = [["PMI_SIZE", "PMI_RANK"], ["OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"]];
 
-/// Warns once, on the launcher's first rank, that this process is alone in MPI_COMM_WORLD although its launcher has
-/// started several: every rank would write the whole file by itself.
+/// Warns once, on the launcher's first rank, if MPI_COMM_WORLD has one rank although the launcher has started several
+/// processes: each process would write the whole file.
 fn warn_of_another_launcher() {
     per_process! {
         static WARNED: std::sync::Once = std::sync::Once::new();
@@ -161,7 +161,7 @@ pub fn is_running() -> bool {
 /// All ranks of an MPI program.
 ///
 /// If [`initialise`] initialised MPI, MPI is finalised when the world and the endpoints made from it are dropped. If a
-/// panic drops the world, all ranks are aborted, so that no rank waits for a rank that is gone.
+/// panic drops the world, all ranks are aborted, so that no rank waits for a rank that has ended.
 pub struct World {
     session: Rc<Session>,
 }
@@ -181,8 +181,8 @@ impl World {
     /// # Errors
     /// A chunk out of range, or [`Error::Fabric`] with MPI's error text.
     pub fn endpoint_with_chunk(&self, chunk: usize) -> Result<MpiEndpoint> {
-        // SAFETY: MPI is initialised on this thread (`World` is not `Send`). If it was not initialised here, it may be
-        // gone by now: then MPI says so.
+        // SAFETY: MPI is initialised on this thread (`World` is not `Send`). If the program initialised it, it may be
+        // finalised by now: then MPI returns an error.
         let endpoint = unsafe { MpiEndpoint::from_raw_with_chunk(raw::world(), chunk)? };
         Ok(endpoint.holding(self.session.clone()))
     }
@@ -202,7 +202,7 @@ impl Drop for World {
     }
 }
 
-/// Finalises MPI when the last owner of this value is gone.
+/// Finalises MPI when the last owner drops this value.
 struct Session {
     ours: bool,
 }

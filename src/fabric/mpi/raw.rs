@@ -62,7 +62,7 @@ pub(super) fn is_callable_here() -> Result<bool> {
     let (mut level, mut is_main) = (0, 0);
     // SAFETY: MPI is initialised; any thread may ask; writes one int.
     check("MPI_Query_thread", unsafe { ffi::MPI_Query_thread(&mut level) })?;
-    // SAFETY: likewise.
+    // SAFETY: MPI is initialised; any thread may ask; writes one int.
     check("MPI_Is_thread_main", unsafe { ffi::MPI_Is_thread_main(&mut is_main) })?;
     Ok(level > constants().thread_funneled || is_main != 0)
 }
@@ -117,8 +117,8 @@ pub(super) fn version() -> Vec<String> {
     // SAFETY: callable at any time; the buffer is longer than the longest text of this MPI.
     unsafe { ffi::MPI_Get_library_version(text.as_mut_ptr().cast::<c_char>(), &mut length) };
     text.truncate(length.max(0) as usize);
-    let words = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
-    String::from_utf8_lossy(&text).lines().map(words).collect()
+    let single_blanks = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
+    String::from_utf8_lossy(&text).lines().map(single_blanks).collect()
 }
 
 pub(super) fn world() -> ffi::MPI_Comm {

@@ -1,5 +1,5 @@
-//! Integers that ranks change at the same time. What changes them is generic, so that tests can run it on integers that show every order
-//! in which a processor may let ranks see the changes.
+//! Integers that ranks change at the same time. The code that changes them is generic, so that tests can run it on integers that
+//! show every order in which a processor may let ranks see the changes.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
@@ -55,7 +55,7 @@ macro_rules! atom {
 atom!(AtomicU32, u32);
 atom!(AtomicU64, u64);
 
-/// Integers of loom, which runs a test in every order of its threads and of what they see of each other's stores.
+/// Integers of loom, which runs a test in every order of its threads, and with every order in which they see stores.
 #[cfg(test)]
 pub mod orders {
     use std::sync::atomic::Ordering;
@@ -64,9 +64,9 @@ pub mod orders {
 
     use super::Atom;
 
-    /// An integer of loom. loom gives an access of order `SeqCst` what `AcqRel` promises only; between two fences of that order, which
-    /// loom knows, an access has what the order promises. `IS_WEAK` leaves the fences out: a test that then finds nothing finds
-    /// nothing at all.
+    /// An integer of loom. loom treats an access of order `SeqCst` like `AcqRel`; two fences of order `SeqCst` around the access,
+    /// which loom knows, give it the promised order. `IS_WEAK` leaves the fences out: a test must then fail, which shows that it
+    /// can find errors.
     pub struct Loom<A, const IS_WEAK: bool>(A);
 
     impl<A, const IS_WEAK: bool> Loom<A, IS_WEAK> {

@@ -6,7 +6,7 @@
 //! messages with the other hosts.
 //!
 //! The memory has two sets, numbered 0 and 1. A set is one slot for each rank and one decision. Agreements use the two
-//! sets in turn, so a rank writes to a set again only two agreements later. By then all ranks have arrived at the
+//! sets in turn, so a rank reuses a set only two agreements later. By then all ranks have arrived at the
 //! agreement in between, so they have finished reading the set. So an agreement costs one wait.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -23,7 +23,7 @@ use crate::topology::Rank;
 pub const SLOT: usize = 16 << 10;
 /// Number of bytes of the decision.
 pub const DECISION: usize = SLOT;
-/// Offset of the decisions of both sets, and behind them of the slots of both sets, in bytes.
+/// Offset of the decisions of both sets, in bytes. The slots of both sets follow the decisions.
 const DECISIONS: usize = 1024;
 const SLOTS: usize = DECISIONS + 2 * DECISION;
 /// Number of bytes of a page; the area for users begins on a page.
@@ -34,7 +34,7 @@ pub const MOST_RANKS: usize = 1024;
 const SIGNALS: usize = 8;
 
 shareable! {
-    /// The start of the memory: the control words of all ranks.
+    /// The start of the memory: the control integers of all ranks.
     struct Head {
         /// Advances with each decision.
         generation: Line<SignalState>,
@@ -65,10 +65,10 @@ shareable! {
 }
 
 shareable! {
-    /// What only one rank writes, on a cache line of its own.
+    /// The control integers that only one rank writes, on a cache line of its own.
     pub(super) struct RankState {
         /// Number of agreements at which the rank has arrived.
-        met: AtomicU32,
+        arrivals: AtomicU32,
         /// State of the call that the rank shows ([`super::board`]).
         pub state: AtomicU32,
         /// Name of this call.
@@ -91,10 +91,10 @@ pub struct Shared {
     memory: SharedMemory,
     /// Offset of the area for users of the memory, in bytes.
     area: usize,
-    /// Offset of the control words that only this rank writes, in bytes.
+    /// Offset of this rank's [`RankState`], in bytes.
     own_state: usize,
     /// Number of agreements at which this rank has arrived.
-    met: AtomicU32,
+    arrivals: AtomicU32,
     /// Number of finished agreements over several hosts; counted on the lowest rank only.
     over_hosts: AtomicU32,
     /// True if every rank of the host has a core of its own.
@@ -151,13 +151,13 @@ impl<'a> Combined<'a> {
 }
 
 impl Shared {
-    /// Returns the memory of `ranks`, ascending, as `rank`, one of them, sees it. `is_whole` is true if these are all ranks
-    /// of the endpoint.
+    /// Returns the memory of `ranks`, ascending, for `rank`, which is one of them. `is_whole` is true if these are all
+    /// ranks of the endpoint.
     pub(super) fn new(rank: Rank, (ranks, is_whole): (Vec<Rank>, bool), memory: SharedMemory, spins: bool) -> Self {
         let (place, area) = (ranks.partition_point(|&other| other < rank), head(ranks.len()));
-        let (met, over_hosts, named) = Default::default();
+        let (arrivals, over_hosts, named) = Default::default();
         let own_state = state_at(ranks.len(), place);
-        Self { place, ranks, is_whole, area, own_state, memory, met, over_hosts, spins, has_threads: false, named }
+        Self { place, ranks, is_whole, area, own_state, memory, arrivals, over_hosts, spins, has_threads: false, named }
     }
 
     /// Sets whether several of the ranks are threads of one process.
@@ -205,7 +205,7 @@ impl Shared {
         self.control().free[number].signal()
     }
 
-    /// Returns the control words of all ranks.
+    /// Returns the control integers of all ranks.
     #[inline]
     fn control(&self) -> &Head {
         self.memory.get(0)
@@ -218,23 +218,23 @@ impl Shared {
 
     /// Begins the next agreement on this rank. Returns the set that the agreement uses: 0 or 1, in turn.
     fn next_set(&self) -> usize {
-        let met = self.met.load(Ordering::Relaxed);
-        self.met.store(met.wrapping_add(1), Ordering::Relaxed);
-        self.come_to(met);
-        (met % 2) as usize
+        let arrivals = self.arrivals.load(Ordering::Relaxed);
+        self.arrivals.store(arrivals.wrapping_add(1), Ordering::Relaxed);
+        self.publish_arrival(arrivals);
+        (arrivals % 2) as usize
     }
 
-    /// Publishes that this rank has arrived at agreement number `met`.
-    fn come_to(&self, met: u32) {
-        self.own_state().met.store(met.wrapping_add(1), Ordering::Relaxed);
+    /// Publishes that this rank has arrived, after `before` earlier agreements.
+    fn publish_arrival(&self, before: u32) {
+        self.own_state().arrivals.store(before.wrapping_add(1), Ordering::Relaxed);
     }
 
-    /// Returns the control words that only the rank with this place writes.
+    /// Returns the control integers that only the rank with this place writes.
     pub(super) fn rank_state(&self, place: usize) -> &RankState {
         self.memory.get::<Line<RankState>>(state_at(self.ranks.len(), place))
     }
 
-    /// Returns the control words that only this rank writes.
+    /// Returns the control integers that only this rank writes.
     #[inline]
     pub(super) fn own_state(&self) -> &RankState {
         self.memory.get::<Line<RankState>>(self.own_state)
@@ -247,15 +247,15 @@ impl Shared {
     /// Returns the ranks that have not arrived at the last agreement at which this rank has arrived, ascending. Any
     /// thread may call it.
     pub fn missing(&self) -> Vec<Rank> {
-        let came = |place| self.rank_state(place).met.load(Ordering::Relaxed);
-        let own = came(self.place);
-        let is_missing = |&place: &usize| (came(place).wrapping_sub(own) as i32) < 0;
+        let arrivals = |place| self.rank_state(place).arrivals.load(Ordering::Relaxed);
+        let own = arrivals(self.place);
+        let is_missing = |&place: &usize| (arrivals(place).wrapping_sub(own) as i32) < 0;
         (0..self.ranks.len()).filter(is_missing).map(|place| self.ranks[place]).collect()
     }
 
     /// Returns the slots of the last agreement at which this rank has arrived.
     fn last(&self) -> Slots<'_> {
-        Slots { shared: self, set: (self.met.load(Ordering::Relaxed).wrapping_sub(1) % 2) as usize }
+        Slots { shared: self, set: (self.arrivals.load(Ordering::Relaxed).wrapping_sub(1) % 2) as usize }
     }
 
     /// Calls `leave` to fill this rank's slot in set 0 or 1.
@@ -287,14 +287,14 @@ impl Shared {
     /// Returns a signal that advances when all other ranks of the host have arrived at an agreement over hosts, and the
     /// signal's value until then. The lowest rank of the host calls it.
     pub(super) fn others_arrived(&self) -> (Signal<'_>, u32) {
-        self.come_to(self.met.load(Ordering::Relaxed));
+        self.publish_arrival(self.arrivals.load(Ordering::Relaxed));
         (self.control().others_arrived.signal(), self.over_hosts.load(Ordering::Relaxed))
     }
 
     /// Returns the slots of all ranks in an agreement over hosts. The lowest rank of the host calls it when all others
     /// have arrived.
     pub(super) fn handed_in(&self) -> Slots<'_> {
-        Slots { shared: self, set: (self.met.load(Ordering::Relaxed) % 2) as usize }
+        Slots { shared: self, set: (self.arrivals.load(Ordering::Relaxed) % 2) as usize }
     }
 
     /// Ends an agreement over hosts: `decide` writes the decision, and the other ranks are released. The lowest rank of
@@ -342,7 +342,7 @@ impl Shared {
     }
 }
 
-/// Returns the offset of the control words that only the rank with this place writes, in bytes.
+/// Returns the offset of the [`RankState`] of the rank with this place, in bytes.
 fn state_at(ranks: usize, place: usize) -> usize {
     SLOTS + 2 * ranks * SLOT + place * LINE
 }

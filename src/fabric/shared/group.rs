@@ -1,8 +1,8 @@
 //! Memory shared by a group of ranks on one host: a leader and its members.
 //!
 //! The leader makes the memory, and the other members map it ([`Endpoint::share_in_groups`]). Every member has two
-//! *mailboxes*, one to the leader and one from it: ring buffers for messages of any size. Behind the mailboxes is the
-//! area of the memory's users.
+//! *mailboxes*, one to the leader and one from it: ring buffers for messages of any size. The area of
+//! the memory's users follows the mailboxes.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -17,7 +17,7 @@ use crate::topology::Rank;
 const PAGE: usize = 4096;
 /// Number of bytes of a mailbox.
 const MAILBOX: usize = 16 << 10;
-/// Offset of the mailboxes in the memory, behind the signals.
+/// Offset of the mailboxes in the memory, which follow the signals.
 const MAILBOXES: usize = PAGE;
 /// Number of signals for the users of the memory.
 const SIGNALS: usize = 2;
@@ -39,7 +39,7 @@ pub struct GroupMemory {
 }
 
 shareable! {
-    /// The control words of a mailbox, before its bytes.
+    /// The control integers of a mailbox, before its bytes.
     struct MailboxControl {
         /// Number of bytes written.
         written: AtomicU64,
@@ -140,8 +140,8 @@ impl GroupMemory {
                 self.wait(endpoint, mailbox.changed(), seen).await?;
                 continue;
             }
-            // SAFETY: reserved bytes of the mailbox, which the other side has read and reads again only after `written`
-            // counts them.
+            // SAFETY: reserved bytes of the mailbox, which the other side has read, and reads the next time only after
+            // `written` counts them.
             unsafe { std::ptr::copy_nonoverlapping(now.as_ptr(), mailbox.bytes.add(at), now.len()) };
             mailbox.control.written.fetch_add(now.len() as u64, Ordering::Release);
             mailbox.changed().advance();
@@ -161,8 +161,8 @@ impl GroupMemory {
                 self.wait(endpoint, mailbox.changed(), seen).await?;
                 continue;
             }
-            // SAFETY: reserved bytes of the mailbox, which the other side has written and writes again only after
-            // `read` counts them.
+            // SAFETY: reserved bytes of the mailbox, which the other side has written, and overwrites only after `read`
+            // counts them.
             into.extend_from_slice(unsafe { std::slice::from_raw_parts(mailbox.bytes.add(at), now) });
             mailbox.control.read.fetch_add(now as u64, Ordering::Release);
             mailbox.changed().advance();
@@ -298,8 +298,8 @@ mod tests {
             let waiting = endpoint.waiting().clone();
             waiting.wait(pin!(async {
                 let group = endpoint.share_in_groups(&leader_of, 1 << 20, false).await.unwrap().unwrap();
-                let again = endpoint.share_in_groups(&leader_of, 1 << 20, false).await.unwrap().unwrap();
-                assert!(Arc::ptr_eq(&group, &again));
+                let second = endpoint.share_in_groups(&leader_of, 1 << 20, false).await.unwrap().unwrap();
+                assert!(Arc::ptr_eq(&group, &second));
                 for round in 0..10 {
                     if !group.leads() {
                         group.put(&mut endpoint, group.me(), &body(group.me(), round)).await.unwrap();

@@ -1,7 +1,7 @@
 //! The host of a process, and the cores that ranks share there. Processes with the same host name, boot, namespaces and user can
 //! map the same memory, if their builds of the library lay it out alike.
 //!
-//! The ranks agree on the number of cores when they open a file, by words that go with the first agreement ([`Cores`]).
+//! The ranks agree on the number of cores when they open a file, by integers that they send with the first agreement ([`Cores`]).
 
 use std::os::unix::ffi::OsStringExt;
 use std::sync::OnceLock;
@@ -64,10 +64,10 @@ pub fn processors() -> usize {
 
 /// Facts about the cores that one or more ranks may run on; merged over ranks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Cores([u64; Cores::WORDS]);
+pub struct Cores([u64; Cores::INTEGERS]);
 
 impl Wire for Cores {
-    const SIZE: Option<usize> = <[u64; Self::WORDS]>::SIZE;
+    const SIZE: Option<usize> = <[u64; Self::INTEGERS]>::SIZE;
 
     fn encode(&self, to: &mut impl Output) {
         self.0.encode(to);
@@ -79,11 +79,11 @@ impl Wire for Cores {
 }
 
 impl Cores {
-    /// Number of words of an agreement.
-    pub const WORDS: usize = 6;
-    /// Operation that merges each word over ranks: minimum number of cores that a rank may run on, and of cores of its
+    /// Number of integers in an agreement.
+    pub const INTEGERS: usize = 6;
+    /// Operation that merges each integer over ranks: minimum number of cores that a rank may run on, and of cores of its
     /// machine; minimum and maximum of a hash of the machine, and of a hash of the set of cores.
-    pub const OPS: [ReduceOp; Self::WORDS] = [Min, Min, Min, Max, Min, Max];
+    pub const OPS: [ReduceOp; Self::INTEGERS] = [Min, Min, Min, Max, Min, Max];
 
     /// Returns the facts of this process.
     pub fn here() -> Self {
@@ -100,14 +100,14 @@ impl Cores {
         })
     }
 
-    /// Returns the words, for an agreement by [`Cores::OPS`].
-    pub fn words(self) -> [u64; Self::WORDS] {
+    /// Returns the integers, for an agreement by [`Cores::OPS`].
+    pub fn to_integers(self) -> [u64; Self::INTEGERS] {
         self.0
     }
 
-    /// Returns the facts of the agreed words.
-    pub fn agreed(words: [u64; Self::WORDS]) -> Self {
-        Self(words)
+    /// Returns the facts that the agreed integers encode.
+    pub fn agreed(integers: [u64; Self::INTEGERS]) -> Self {
+        Self(integers)
     }
 
     /// Merges the facts of two sets of ranks.
@@ -147,7 +147,7 @@ fn set() -> u64 {
     fingerprint(cores)
 }
 
-/// Returns 0, the same on all processes: this system cannot tell the cores.
+/// Returns 0 on all processes: this system does not report the cores of a process.
 #[cfg(not(target_os = "linux"))]
 fn set() -> u64 {
     0
@@ -171,11 +171,11 @@ mod tests {
 
     #[test]
     fn cores_are_those_that_ranks_share() {
-        let (hosts, alone) = (Topology::blocks(64, 4).unwrap(), Topology::blocks(64, 64).unwrap());
+        let (hosts, single_ranks) = (Topology::blocks(64, 4).unwrap(), Topology::blocks(64, 64).unwrap());
         let one = rank(2, 2, 7, 1);
         let part = rank(2, 64, 7, 1);
         let cases = [
-            (one, one, &alone, false, 2.0, "one host"),
+            (one, one, &single_ranks, false, 2.0, "one host"),
             (one, one, &hosts, false, 2.0, "containers of one machine"),
             (part, part, &hosts, false, 32.0, "containers that may have two cores each"),
             (one, one, &hosts, true, 2.0, "pretended nodes"),
@@ -183,8 +183,8 @@ mod tests {
             (one, rank(2, 2, 8, 1), &hosts, false, 32.0, "two cores for four ranks on each host"),
             (rank(64, 64, 8, 1), rank(2, 2, 7, 1), &hosts, false, 32.0, "the host with the fewest cores"),
             (rank(4, 4, 7, 1), rank(8, 8, 8, 1), &hosts, false, 64.0, "a core for each"),
-            (rank(1, 64, 7, 1), rank(1, 64, 7, 2), &alone, false, 64.0, "bound to a core each"),
-            (rank(1, 64, 7, 1), rank(1, 64, 7, 1), &alone, false, 1.0, "bound to one core together"),
+            (rank(1, 64, 7, 1), rank(1, 64, 7, 2), &single_ranks, false, 64.0, "bound to a core each"),
+            (rank(1, 64, 7, 1), rank(1, 64, 7, 1), &single_ranks, false, 1.0, "bound to one core together"),
         ];
         for (a, b, topology, pretended, cores, what) in cases {
             assert_eq!(a.merged(b).shared_by(topology, pretended), cores, "{what}");
@@ -194,7 +194,7 @@ mod tests {
 
     #[test]
     fn this_process_has_cores() {
-        let [own, online, ..] = Cores::here().words();
+        let [own, online, ..] = Cores::here().to_integers();
         assert!(own >= 1 && online >= own, "{own} of {online}");
     }
 }

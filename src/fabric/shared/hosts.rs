@@ -102,7 +102,7 @@ impl Hosts {
     }
 
     /// Sends an answer of at most a slot to all ranks of this host. Only the leader of the host may call it. The other
-    /// ranks may then contribute again.
+    /// ranks may then contribute to the next agreement.
     pub fn answer(&self, answer: &[u8]) {
         if let Some(here) = &self.here {
             here.answer(|decision| decision[..answer.len()].copy_from_slice(answer));
@@ -162,16 +162,16 @@ pub struct HostAddress {
 }
 
 impl HostAddress {
-    /// Number of words of the encoding.
-    pub const WORDS: usize = 2;
+    /// Number of integers of the encoding.
+    pub const INTEGERS: usize = 2;
 
     /// Returns the encoded address.
-    pub fn words(self) -> [u64; Self::WORDS] {
+    pub fn to_integers(self) -> [u64; Self::INTEGERS] {
         [self.label, u64::from(self.process) | u64::from(self.descriptor as u32) << 32]
     }
 
-    /// Decodes an address that [`HostAddress::words`] encoded.
-    pub fn of_words([label, address]: [u64; Self::WORDS]) -> Self {
+    /// Decodes an address that [`HostAddress::to_integers`] encoded.
+    pub fn from_integers([label, address]: [u64; Self::INTEGERS]) -> Self {
         Self { label, process: address as u32, descriptor: (address >> 32) as i32 }
     }
 
@@ -246,14 +246,14 @@ impl Endpoint {
         let here: Vec<Rank> = (0..labels.len()).filter(|&other| labels[other] == labels[rank]).collect();
         let are_together = here.iter().all(|&other| real[other] == real[rank]);
         let is_wanted = offer.shares && are_together && here.len() <= MOST_RANKS;
-        let is_alone = here.len() == 1 && all.len() > 1;
-        let memory = (is_wanted && !is_alone).then(|| take(offer, rank, &here, all[here[0]]));
+        let is_only_rank = here.len() == 1 && all.len() > 1;
+        let memory = (is_wanted && !is_only_rank).then(|| take(offer, rank, &here, all[here[0]]));
         let (memory, refusal) = match memory {
             Some(Ok(memory)) => (Some(memory), Some("other ranks have none".to_string())),
             Some(Err(why)) => (None, Some(why)),
             None => (None, None),
         };
-        let mut shared = [u64::from(is_alone || memory.is_some())];
+        let mut shared = [u64::from(is_only_rank || memory.is_some())];
         crate::collectives::allreduce(self, &[ReduceOp::Min], &mut shared).await?;
         let cores = if hosts == HostsAre::Real { here.len() } else { all.len() };
         let mut found = Hosts::one_rank_each(rank, labels.len());
@@ -297,9 +297,9 @@ impl Endpoint {
     /// # Errors
     /// Errors of the message transport.
     pub async fn all_addresses(&mut self, own: HostAddress) -> Result<Vec<HostAddress>> {
-        let all = crate::collectives::allgather(self, &own.words().map(u64::to_le_bytes).concat()).await?;
-        let words: Vec<u64> = all.as_chunks().0.iter().map(|word| u64::from_le_bytes(*word)).collect();
-        Ok(words.as_chunks().0.iter().map(|words| HostAddress::of_words(*words)).collect())
+        let all = crate::collectives::allgather(self, &own.to_integers().map(u64::to_le_bytes).concat()).await?;
+        let integers: Vec<u64> = all.as_chunks().0.iter().map(|bytes| u64::from_le_bytes(*bytes)).collect();
+        Ok(integers.as_chunks().0.iter().map(|address| HostAddress::from_integers(*address)).collect())
     }
 
     /// Contributes on a rank that is not a leader: `leave` fills this rank's slot. Returns when the leader's answer is

@@ -1,12 +1,12 @@
 //! Memory shared by the processes of one host: an anonymous file that one process makes and the others map; and the types of the
-//! control words in it.
+//! control integers in it.
 //!
 //! The file has no name in a file system (memfd_create; other processes open it through the maker's /proc entry), so a
-//! crash leaves nothing behind. Its size is an upper bound. [`SharedMemory::reserve`] allocates memory and fails if
+//! crash leaves no file. Its size is an upper bound. [`SharedMemory::reserve`] allocates memory and fails if
 //! there is none, so that no access can end the process.
 //!
-//! Control words are structs of atomic integers ([`Shareable`]). Ranks on different cores change the integers at any time, so all
-//! other types are forbidden there.
+//! Control integers are atomic integers, in structs ([`Shareable`]). Ranks on different cores change the integers at any time, so
+//! all other types are forbidden there.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -132,7 +132,7 @@ impl SharedMemory {
         take.map_err(io::Error::from)
     }
 
-    /// Frees the memory of the `len` bytes from `offset` on; they must be reserved again before they are accessed.
+    /// Frees the memory of the `len` bytes from `offset` on; they must be reserved anew before they are accessed.
     pub fn release(&self, offset: usize, len: usize) {
         #[cfg(target_os = "linux")]
         {
@@ -161,7 +161,7 @@ impl SharedMemory {
     #[inline(always)]
     pub fn get<T: Shareable>(&self, offset: usize) -> &T {
         let fits = offset.is_multiple_of(align_of::<T>()) && offset + size_of::<T>() <= self.size();
-        assert!(fits, "control words outside of shared memory");
+        assert!(fits, "control integers outside of shared memory");
         // SAFETY: inside of the mapping, which lives as long as `self`; aligned, because the mapping begins on a page; all
         // bytes are a value of the type, and are only ever used as atomics.
         unsafe { &*self.at(offset).cast() }
@@ -171,8 +171,8 @@ impl SharedMemory {
     #[inline]
     pub fn list<T: Shareable>(&self, offset: usize, count: usize) -> &[T] {
         let fits = offset.is_multiple_of(align_of::<T>()) && offset + count * size_of::<T>() <= self.size();
-        assert!(fits, "control words outside of shared memory");
-        // SAFETY: as in `get`.
+        assert!(fits, "control integers outside of shared memory");
+        // SAFETY: inside of the mapping, and aligned; all bytes are values of the type, and are only ever used as atomics.
         unsafe { std::slice::from_raw_parts(self.at(offset).cast(), count) }
     }
 }

@@ -7,7 +7,7 @@
 //! | module | holds |
 //! |---|---|
 //! | [`host`] | the host of a process, and the cores that ranks share there |
-//! | [`memory`] | memory that one process makes and all map, which is gone with the last process; the types of control words in it |
+//! | [`memory`] | memory that one process makes and all map, which is gone with the last process; the types of control integers |
 //! | [`atom`], [`signal`] | integers that ranks change at the same time, of the system or of a test; a counter to wait on |
 //! | [`combine`] | agreements of the ranks of a host: slots and the decision |
 //! | [`board`] | the collective call that each rank of a host is in |

@@ -1,7 +1,8 @@
 //! A counter in shared memory that ranks wait on: they spin if each has a core, otherwise they sleep until it changes.
 //!
-//! Who advances the counter calls the system only if a rank sleeps. So neither may miss the other: who sleeps says so before it looks at
-//! the counter for the last time, and who advances it looks for sleepers after that. The tests try every order of these accesses.
+//! The rank that advances the counter calls the system only if a rank sleeps. So neither rank may miss the other: a rank counts
+//! itself as a sleeper before it reads the counter for the last time, and the other rank reads the number of sleepers after it has
+//! advanced the counter. The tests try every order of these accesses.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
@@ -90,7 +91,7 @@ impl Signal<'_> {
     }
 }
 
-/// A wait for a change of a word. The caller of [`Watch::wait`] ensures that the word is still mapped.
+/// A wait for a change of a counter. The caller of [`Watch::wait`] ensures that the counter is still mapped.
 #[derive(Debug, Clone, Copy)]
 pub struct Watch {
     /// Addresses of two `AtomicU32`; as integers, they may go to the thread that waits.
@@ -107,10 +108,10 @@ impl Watch {
         Self { brief: true, ..self }
     }
 
-    /// Returns when the word has changed, or after a short time. `round` counts the waits without progress.
+    /// Returns when the counter has changed, or after a short time. `round` counts the waits without progress.
     ///
     /// # Safety
-    /// The words are still mapped.
+    /// The counter is still mapped.
     pub unsafe fn wait(&self, round: u32) {
         let [value, sleepers] = [self.value, self.sleepers]
             // SAFETY: the caller's promise.
@@ -135,7 +136,7 @@ mod tests {
     use super::super::atom::orders::U32;
     use super::*;
 
-    /// The system's sleep while an integer has a value, without an end of its own.
+    /// Replaces the system's sleep while an integer has a value; this sleep has no time-out.
     #[derive(Default)]
     struct Futex(Mutex<()>, Condvar);
 
@@ -195,7 +196,7 @@ mod tests {
         std::thread::scope(|scope| {
             scope.spawn(|| {
                 while state.signal().get() == 0 {
-                    // SAFETY: both words live through the scope.
+                    // SAFETY: both integers live through the scope.
                     unsafe { state.signal().watch(0, false).wait(4) };
                 }
             });
@@ -210,7 +211,7 @@ mod tests {
     #[test]
     fn nobody_waits_for_ever() {
         let state = SignalState { value: AtomicU32::new(0), sleepers: AtomicU32::new(0) };
-        // SAFETY: both words live.
+        // SAFETY: both integers live.
         unsafe { state.signal().watch(0, false).wait(0) };
     }
 }

@@ -6,7 +6,7 @@
 pub fn matches(pattern: &str, name: &str) -> bool {
     let (pattern, name): (Vec<char>, Vec<char>) = (pattern.chars().collect(), name.chars().collect());
     let (mut p, mut n) = (0, 0);
-    // The positions behind the last star, and of the first character that it does not match yet.
+    // Position in `pattern` after the last star, and position in `name` of the first character that the star does not match yet.
     let mut star: Option<(usize, usize)> = None;
     while n < name.len() {
         if pattern.get(p) == Some(&'*') {

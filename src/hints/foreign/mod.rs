@@ -7,7 +7,7 @@
 //! | [`variables`] | variables of Intel, ROMIO and Open MPI that correspond to hints |
 //! | [`glob`] | shell patterns for names |
 //!
-//! [`why_not`] says why a key of another library is not used.
+//! [`why_not`] returns the reason why a key of another library is not used.
 
 pub mod cray;
 pub mod glob;
@@ -94,8 +94,8 @@ pub fn names() -> impl Iterator<Item = &'static str> {
     KNOWN.iter().map(|(known, _)| *known).filter(|known| !known.ends_with('*'))
 }
 
-/// Returns the hint of this library that a hint of another library means; any other hint unchanged. A program that asks
-/// ROMIO for the visibility of its writes at once leaves no bytes behind.
+/// Returns the hint of this library that a hint of another library means; any other hint unchanged. If a program asks
+/// ROMIO to make its writes visible at once, the library does not use write-behind.
 pub(super) fn translated(given: Given) -> Given {
     match (given.key.as_str(), given.value.as_str()) {
         ("romio_visibility_immediate", "true") => Given::new("trib_write_behind", "0", given.source),
@@ -137,13 +137,13 @@ mod tests {
     }
 
     #[test]
-    fn visibility_at_once_leaves_nothing_behind() {
+    fn visibility_at_once_turns_write_behind_off() {
         use crate::hints::{FileHints, Hints};
-        for (value, behind) in [("true", Some(0)), ("false", None)] {
+        for (value, write_behind) in [("true", Some(0)), ("false", None)] {
             let mut hints = FileHints::default();
             hints.program("trib_write_behind", "auto", "TRIB_HINTS").unwrap();
             hints.program("romio_visibility_immediate", value, "MPI_Info").unwrap();
-            assert_eq!(hints.hints(), &Hints { write_behind: behind, ..Hints::default() });
+            assert_eq!(hints.hints(), &Hints { write_behind, ..Hints::default() });
             assert!(hints.programs().any(|own| own == ("romio_visibility_immediate", value)));
         }
     }

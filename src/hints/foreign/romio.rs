@@ -27,7 +27,7 @@ mod tests {
 
     #[test]
     fn good_and_damaged_lines() {
-        let text = "# cb_nodes 9\n\ncb_nodes 32\r\n\t romio_cb_write\tenable \ncb_nodes = 4\nalone\n";
+        let text = "# cb_nodes 9\n\ncb_nodes 32\r\n\t romio_cb_write\tenable \ncb_nodes = 4\ncb_nodes32\n";
         let lines: Vec<_> = parse(text, "f").into_iter().map(|(n, l)| (n, l.map_err(|e| e.to_string()))).collect();
         let pair = |key: &str, value: &str| Ok((key.to_string(), value.to_string()));
         let damaged = |n, line: &str| Err(format!("f, line {n}: `{line}`; allowed: a key and a value, or # first"));
@@ -35,7 +35,7 @@ mod tests {
             (3, pair("cb_nodes", "32")),
             (4, pair("romio_cb_write", "enable")),
             (5, damaged(5, "cb_nodes = 4")),
-            (6, damaged(6, "alone")),
+            (6, damaged(6, "cb_nodes32")),
         ];
         assert_eq!(lines, due);
     }

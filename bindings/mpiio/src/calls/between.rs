@@ -91,7 +91,7 @@ pub fn sync(function: &'static InterposedFunction, arguments: &[Word]) -> Answer
     let Runner::Engine(engine) = &mut file.backend.runner else { return Answer::Pass };
     binding::call_them(engine, function.full_name());
     // The call follows only after all ranks are known to be here, because in some MPI libraries ranks wait for each
-    // other. (A tool that is loaded behind this library may look at the call.)
+    // other. (A tool that is loaded after this library may look at the call.)
     let synced = binding::sync_with(engine, |rank| {
         let code = returning(handle, || function.call(arguments));
         io_outcome("MPI_File_sync", code as c_int, rank, &path)

@@ -40,7 +40,7 @@ pub fn close(function: &'static InterposedFunction, arguments: &[Word]) -> Answe
     let report = Report::wanted(&file, &counts);
     job::add(prints, &counts);
     let (waiting, stall, mut backend) = (file.backend.waiting(), file.backend.stall_terms(), file.backend);
-    let (is_reported, mut alone, mut deleted) = (backend.is_reported, counts.alone, None);
+    let (is_reported, mut past_cache, mut deleted) = (backend.is_reported, counts.past_cache, None);
     let closed = pending::complete(waiting.as_ref(), async {
         let checked = backend.check_unopened(CallOfUnopened::Close, function).await;
         let closed = backend.close(function).await;
@@ -51,12 +51,12 @@ pub fn close(function: &'static InterposedFunction, arguments: &[Word]) -> Answe
             return Ok(closed);
         }
         let deletions = if closed.has_several_ranks() { deletions::take() } else { [0; 2] };
-        let mut numbers = [&counts.independent()[..], &[counts.alone], &deletions].concat();
+        let mut numbers = [&counts.independent()[..], &[counts.past_cache], &deletions].concat();
         if closed.sum(&mut numbers).await.is_ok()
             && let Some((independent, &[sum, calls, ranks])) = numbers.split_last_chunk()
         {
             counts.set_independent(independent);
-            (alone, deleted) = (sum, DeletionsInVain::from_sums([calls, ranks]));
+            (past_cache, deleted) = (sum, DeletionsInVain::from_sums([calls, ranks]));
         }
         Ok(closed)
     });
@@ -69,7 +69,7 @@ pub fn close(function: &'static InterposedFunction, arguments: &[Word]) -> Answe
         // MPI's own close follows.
         counts.took(function.name(), Some(0), begin.elapsed());
         report.other_calls = counts.other_calls().into_iter().collect();
-        (report.past_cache, report.deletions_in_vain) = (alone, deleted);
+        (report.past_cache, report.deletions_in_vain) = (past_cache, deleted);
         report.print();
     }
     match closed {

@@ -1,5 +1,5 @@
-//! Handles MPI_Finalize: writes the line about the job to the site's log, if the site wants one, and a line to a user
-//! who wants a report but opened no file. Otherwise costs two loads and two branches.
+//! Handles MPI_Finalize: writes the line about the job to the site's log, if the site wants one; prints a line if a report
+//! is wanted but the program opened no file. Otherwise costs two loads and two branches.
 
 use tributary_abi::function_name;
 
@@ -9,7 +9,7 @@ use crate::mpi::abi::word::Word;
 use crate::mpi::interposition::{self, Interposition, is_first_rank};
 use crate::mpi::next::InterposedFunction;
 
-/// The next MPI_Finalize after ours. A tool that is preloaded behind this library, such as Darshan, has its own.
+/// The next definition of MPI_Finalize, which may belong to a tool that is preloaded after this library, such as Darshan.
 static PLAIN: InterposedFunction = InterposedFunction::new(function_name!("MPI_Finalize"));
 static PROFILING: InterposedFunction = InterposedFunction::new(function_name!("PMPI_Finalize"));
 
@@ -26,8 +26,8 @@ extern "C-unwind" fn profiling() -> Word {
 fn end(function: &'static InterposedFunction) -> Word {
     // Files that the program has not closed.
     tributary::engine::write_everything();
-    let is_to_tell = interposition::is_active(Interposition::Preloaded) && (job::is_to_be_told() || is_without_files());
-    if is_to_tell { enter(function, &[], told) } else { function.call(&[]) }
+    let is_to_report = interposition::is_active(Interposition::Preloaded) && (job::has_line() || is_without_files());
+    if is_to_report { enter(function, &[], report_first) } else { function.call(&[]) }
 }
 
 /// Returns true if this rank should report, but has opened no file.
@@ -36,8 +36,8 @@ fn is_without_files() -> bool {
 }
 
 /// Writes the line about the job, then calls MPI_Finalize. Collective, as MPI_Finalize is.
-fn told(_function: &'static InterposedFunction, _arguments: &[Word]) -> Answer {
-    tell();
+fn report_first(_function: &'static InterposedFunction, _arguments: &[Word]) -> Answer {
+    write_line();
     if is_without_files() && is_first_rank() {
         tributary::say(
             "no report: this program opened no file by MPI_File_open; the library takes collective reads and writes of MPI files only",
@@ -47,8 +47,8 @@ fn told(_function: &'static InterposedFunction, _arguments: &[Word]) -> Answer {
 }
 
 /// Writes the line about the job, if the site wants one. Collective over the ranks that write it together.
-pub fn tell() {
-    let complaints = if job::is_to_be_told() { job::tell() } else { Vec::new() };
+pub fn write_line() {
+    let complaints = if job::has_line() { job::write_line() } else { Vec::new() };
     for complaint in complaints {
         if report::is_wanted() {
             tributary::say(complaint);

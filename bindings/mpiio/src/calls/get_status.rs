@@ -64,7 +64,7 @@ pub fn any(arguments: &[Word]) -> Result<(), c_int> {
 /// Implements MPI_Request_get_status_all with [`one`]. An error is MPI's code.
 pub fn all(arguments: &[Word]) -> Result<(), c_int> {
     let [count, requests, flag, statuses] = *arguments else { return Err(constants().err_arg) };
-    // SAFETY: likewise.
+    // SAFETY: the program's arguments: as many requests as it says, and an int.
     let (row, flag) = unsafe { (RequestArray::from_raw(count, requests), &mut *(flag as *mut c_int)) };
     *flag = 0;
     for (_, request) in row.active() {
@@ -82,7 +82,7 @@ pub fn all(arguments: &[Word]) -> Result<(), c_int> {
 /// Implements MPI_Request_get_status_some with [`one`]. An error is MPI's code.
 pub fn some(arguments: &[Word]) -> Result<(), c_int> {
     let [count, requests, found, indices, statuses] = *arguments else { return Err(constants().err_arg) };
-    // SAFETY: likewise.
+    // SAFETY: the program's arguments: as many requests as it says, and an int.
     let (row, found) = unsafe { (RequestArray::from_raw(count, requests), &mut *(found as *mut c_int)) };
     *found = if row.active().next().is_none() { constants().undefined } else { 0 };
     for (at, request) in row.active() {

@@ -3,12 +3,12 @@
 //! | module | handles |
 //! |---|---|
 //! | [`mod@open`], [`mod@close`] | opening and closing a file |
-//! | [`settings`] | its view and hints; its error handler: whether the program asks for the codes of errors |
+//! | [`settings`] | its view, its hints and its error handler |
 //! | [`collective`] | collective reads and writes of every form |
 //! | [`finalize`] | the end of the program |
 //! | [`split`] | the end of split collectives |
 //! | [`requests`], [`get_status`] | MPI_Wait, MPI_Test and their variants, in which calls in flight advance |
-//! | [`pnetcdf`] | the look of PnetCDF for its driver |
+//! | [`pnetcdf`] | PnetCDF's query for its driver |
 //! | [`between`] | collective calls that MPI runs, in order with calls of the engine: size, sync, mode, ordered writes |
 //! | [`passing`], [`pointed`], [`step`] | independent calls, and others that MPI runs; those at the individual file pointer |
 

@@ -60,7 +60,7 @@ pub fn open(function: &'static InterposedFunction, arguments: &[Word]) -> Answer
     let (report, path_of_file) = (report::is_wanted(), &*path);
     let wants = Wants { path: path_of_file, rank: rank as usize, ranks: ranks as usize, stall_timeout, shares, report };
     // This comes before the file is opened, because a rank on which the open fails must take part. If only this rank
-    // fails here, the job ends, unless the environment says otherwise.
+    // fails here, the job ends (unless `trib_on_failure=return`).
     // SAFETY: `comm` is an intracommunicator.
     let taken = left_always.is_none().then(|| abort_job_on_error(unsafe { channel::take(comm, wants) }));
     let left = is_first.then(|| hints::left_by_site(&plain_name)).flatten();
@@ -70,7 +70,7 @@ pub fn open(function: &'static InterposedFunction, arguments: &[Word]) -> Answer
         lay_out(&path, amode, asked);
     }
     let has_own = left_always.is_none() && has_own_handle(&path, (name, amode), &asked);
-    // All ranks decide this alike: ROMIO's open fails if only some ranks pass an info.
+    // All ranks decide the same: ROMIO's open fails if only some ranks pass an info.
     let is_kept_from_sieving = left_always.is_none() && is_written(amode) && !interposition::is_component();
     // SAFETY: MPI is initialised; the program's info.
     let for_mpi = if is_kept_from_sieving { unsafe { InfoForMpi::without_sieving(info) } } else { None };
@@ -198,8 +198,8 @@ fn lay_out(path: &Path, amode: c_int, asked: &FileHints) {
     }
 }
 
-/// Handles MPI_File_delete: lets ROMIO accept names that contain a colon, waits for bytes left behind, and counts calls that
-/// find no file. Every call goes to MPI ([`deletions`]). Local.
+/// Handles MPI_File_delete: lets ROMIO accept names that contain a colon, waits for buffered bytes, and counts calls that find no
+/// file. Every call goes to MPI ([`deletions`]). Local.
 pub fn delete(function: &'static InterposedFunction, arguments: &[Word]) -> Answer {
     let [name, _info] = *arguments else { return Answer::Pass };
     if name == 0 {
@@ -279,7 +279,7 @@ fn is_literal_maybe(name: &CStr) -> bool {
 }
 
 /// Returns the path of the file that Open MPI has opened by a name with a prefix. That is either the whole name or
-/// `plain`, the name behind the prefix, whichever exists. If both or neither exist, also returns a reason for leaving
+/// `plain`, the name after the prefix, whichever exists. If both or neither exist, also returns a reason for leaving
 /// the file to MPI.
 fn the_opened(name: &CStr, plain: PathBuf) -> (PathBuf, Option<String>) {
     let literal = Path::new(OsStr::from_bytes(name.to_bytes()));

@@ -11,7 +11,7 @@ use tributary::engine::CallForm;
 use super::step::Step;
 use crate::entry::Answer;
 use crate::file::arguments::CallArguments;
-use crate::file::counts::ALONE;
+use crate::file::counts::NOT_COLLECTIVE;
 use crate::file::files::{self, SharedFile};
 use crate::file::sieving::{Sieving, Way};
 use crate::file::{backend, pending, report};
@@ -38,7 +38,7 @@ pub fn by_own_handle(form: Form, arguments: &[Word]) -> Option<Answer> {
     let access = unsafe { call.access(&View::Engine(view), step.as_ref().map(|step| step.offset)) };
     let mut access = access.ok().filter(|access| access.file.bytes() > 0)?;
     let moved = own.transfer(access.lent(), false)?;
-    shared.counts().alone += 1;
+    shared.counts().past_cache += 1;
     Some(match moved {
         Ok(bytes) => {
             // SAFETY: the status of the program's call.
@@ -48,15 +48,15 @@ pub fn by_own_handle(form: Form, arguments: &[Word]) -> Option<Answer> {
             Answer::code(SUCCESS)
         }
         Err(error) => {
-            // SAFETY: as above.
+            // SAFETY: the status of the program's call.
             unsafe { status::set(call.result as *mut _, 0) };
             Answer::Raise { file: handle, error, prints: true }
         }
     })
 }
 
-/// Passes a read or write of the file `arguments[0]` to the MPI library, and counts it. An independent one, of the form
-/// `form`, waits for bytes that collective calls have left behind, if it touches them; any other waits for all of them.
+/// Passes a read or write of the file `arguments[0]` to the MPI library, and counts it. An independent call, of the form
+/// `form`, first waits for buffered bytes of collective calls in its range; any other call waits for all such bytes.
 pub fn note(function: &'static InterposedFunction, arguments: &[Word], why: &str, form: Option<Form>) -> Answer {
     let name = function.name();
     if name.starts_with("iwrite") || name.starts_with("write") && name.contains("_begin") {
@@ -74,7 +74,7 @@ pub fn at_offset(form: Form, function: &'static InterposedFunction, arguments: &
     if let Some(answer) = by_own_handle(form, arguments) {
         return answer;
     }
-    let passed = note(function, arguments, ALONE, Some(form));
+    let passed = note(function, arguments, NOT_COLLECTIVE, Some(form));
     if form.direction == Direction::Read { passed } else { write_at(form, function, arguments, Answer::Return) }
 }
 
@@ -179,9 +179,9 @@ pub fn after_writes(_function: &'static InterposedFunction, arguments: &[Word]) 
 /// that is bound to the MPI library directly may have opened it). The engine cannot open the file, because MPI has no
 /// function that returns a file's name. Prints this once if reports are wanted.
 pub fn unseen(function: &'static InterposedFunction) -> Answer {
-    static TOLD: std::sync::Once = std::sync::Once::new();
+    static PRINTED: std::sync::Once = std::sync::Once::new();
     if report::is_wanted() {
-        TOLD.call_once(|| {
+        PRINTED.call_once(|| {
             let name = function.name();
             tributary::say(format_args!(
                 "MPI_File_{name}: the library did not see the MPI_File_open of this file, so MPI runs all calls on it"

@@ -1,6 +1,6 @@
 //! Answers PnetCDF when it looks for the hint `nc_driver`: MPI-IO.
 //!
-//! PnetCDF 1.15 and later writes through GIO, a library inside of it, past MPI-IO and so past this library. In
+//! PnetCDF 1.15 and later writes through GIO, a library inside of it, without MPI-IO and so without this library. In
 //! `ncmpi_create` and `ncmpi_open` it looks for the hint among the program's hints and those of PNETCDF_HINTS, by
 //! MPI_Info_get. If neither has the hint, this library answers `mpiio`. So the program's own choice counts, and the
 //! answer reaches C and Fortran, and a PnetCDF that is linked statically. Earlier versions do not look for the hint.
@@ -23,7 +23,7 @@ const KEY: &CStr = c"nc_driver";
 /// Value of the hint for MPI-IO.
 const MPI_IO: &CStr = c"mpiio";
 
-/// The next MPI_Info_get after ours.
+/// The next definition of MPI_Info_get.
 static NEXT: InterposedFunction = InterposedFunction::new(function_name!("MPI_Info_get"));
 
 /// True if PnetCDF's GIO is Tributary's own (libtributary_gio), which PnetCDF then keeps.

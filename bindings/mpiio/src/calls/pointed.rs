@@ -13,7 +13,7 @@ use super::passing::{by_own_handle, note, write_at};
 use super::step::Step;
 use crate::entry::Answer;
 use crate::file::arguments::CallArguments;
-use crate::file::counts::ALONE;
+use crate::file::counts::NOT_COLLECTIVE;
 use crate::file::files::{self, SharedFile};
 use crate::mpi::abi::status::bytes;
 use crate::mpi::abi::word::{Word, from_word, to_word};
@@ -33,7 +33,7 @@ pub fn independent(
     if let Some(answer) = by_own_handle(form, arguments) {
         return answer;
     }
-    let passed = note(function, arguments, ALONE, Some(form));
+    let passed = note(function, arguments, NOT_COLLECTIVE, Some(form));
     let Some((call, shared)) =
         CallArguments::parse(form, arguments).zip(arguments.first().and_then(|&file| files::find(file)))
     else {
@@ -48,8 +48,8 @@ pub fn independent(
         return at_step(Some(at), arguments, Some(step));
     }
     // Open MPI advances the pointer by the number of bytes that a blocking read asked for, also at the end of the file, as the
-    // standard says. ROMIO's pointer stops at the end of the file. Only the status says how far it moved, and the program may ignore
-    // statuses.
+    // standard says. ROMIO's pointer stops at the end of the file. Only the status says how far it moved, and the program may
+    // ignore statuses.
     let ignores = call.result == constants().status_ignore as Word || call.result == 0;
     let own = ignores.then(|| Box::new(MPI_Status::zeroed()));
     let place = own.as_ref().map_or(call.result, |own| (&raw const **own) as Word);
@@ -148,7 +148,7 @@ fn file_size(file: &SharedFile, handle: Word) -> Option<u64> {
     u64::try_from(size).ok().filter(|_| code == SUCCESS)
 }
 
-/// Inserts `offset` behind the file handle, so that arguments of a function at the file pointer fit the function with
+/// Inserts `offset` after the file handle, so that arguments of a function at the file pointer fit the function with
 /// an explicit offset.
 pub fn with_offset(arguments: &[Word], offset: MPI_Offset) -> Vec<Word> {
     let (file, rest) = arguments.split_at(1);

@@ -34,7 +34,7 @@ macro_rules! exports {
             #[unsafe(export_name = stringify!($name))]
             extern "C-unwind" fn plain($($argument: Word),*) -> Word {
                 if !pending::is_any() && let Some(next) = FUNCTION.known() {
-                    // SAFETY: the function of this name; its arguments are words, each in its own register.
+                    // SAFETY: the function of this name; its arguments are [`Word`]s, each in its own register.
                     return unsafe { std::mem::transmute::<*mut c_void, Next>(next) }($($argument),*);
                 }
                 in_flight($($argument),*)
@@ -147,7 +147,7 @@ fn test_some(function: &'static InterposedFunction, arguments: &[Word]) -> Answe
         return Answer::Return(code);
     }
     let code = function.call(arguments);
-    // SAFETY: likewise, and MPI has filled it.
+    // SAFETY: what the program gave to MPI_Testsome, which has set the number and the indices.
     unsafe { row.some(code, ended, indices) }
 }
 
@@ -168,7 +168,7 @@ fn wait_some(function: &'static InterposedFunction, arguments: &[Word]) -> Answe
         }
         rest.brief();
     };
-    // SAFETY: as in `test_some`.
+    // SAFETY: what the program gave to MPI_Waitsome; MPI_Testsome has set the number and the indices.
     unsafe { row.some(code, ended, indices) }
 }
 
@@ -177,7 +177,7 @@ fn wait_some(function: &'static InterposedFunction, arguments: &[Word]) -> Answe
 fn taken(code: Word) -> Word {
     let what = || format!("MPI cannot complete the request of a call that has ended: MPI error code {}", code as c_int);
     let taken = if code as c_int == SUCCESS { Ok(()) } else { Err(Error::fabric(what())) };
-    // If the environment says so, the program gets the error.
+    // Ends the job, or with `trib_on_failure=return` leaves the error to the program.
     let _ = abort_job_on_error(taken);
     code
 }
@@ -235,7 +235,7 @@ impl TakenRequests {
         let of = |(_, request)| pending::live(request);
         let have_ended = self.requests.active().filter_map(of).all(|ticket| ticket.outcome().is_some());
         if let (false, Some((_, other))) = (have_ended, self.requests.active().find(|found| of(*found).is_none())) {
-            // The error of a request is its completion's.
+            // The call that completes the request returns its error.
             let _ = get_status::has_ended(other);
         }
         have_ended
@@ -294,7 +294,7 @@ impl TakenRequests {
         self.with_errors(code, || {
             // SAFETY: the caller's promise; called only if MPI has found some.
             let index = |at: usize| unsafe { *(indices as *const c_int).add(at) } as usize;
-            // SAFETY: likewise.
+            // SAFETY: MPI has written the number of ended requests.
             let ended = usize::try_from(unsafe { *(ended as *const c_int) }).unwrap_or_default();
             (0..ended).filter_map(|at| Some((at, *self.requests.0.get(index(at))?))).collect()
         })

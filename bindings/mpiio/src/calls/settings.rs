@@ -19,8 +19,8 @@ use crate::mpi::next::InterposedFunction;
 use crate::view::pointer::Pointer;
 use crate::view::{KnownView, View};
 
-/// Key of ROMIO's answer whether a written byte is visible to all ranks when the call that writes it returns. Its driver for
-/// NFS says `false`, and this library's own handle sees to it ([`own_handle`](crate::file::own_handle)).
+/// Key of ROMIO's answer whether a written byte is visible to all ranks when the call that writes it returns. ROMIO's driver for
+/// NFS returns `false`; with this library's own handle ([`own_handle`](crate::file::own_handle)) the byte is visible.
 const VISIBILITY: &str = "romio_visibility_immediate";
 
 /// A key that ROMIO always returns.
@@ -55,7 +55,7 @@ pub fn set_view(function: &'static InterposedFunction, arguments: &[Word]) -> An
         let (etype, filetype) = (MPI_Datatype::from_word(etype), MPI_Datatype::from_word(filetype));
         // SAFETY: MPI_File_set_view has accepted these arguments.
         let view = unsafe { KnownView::new(from_word(displacement), etype, filetype, representation as *const c_char) };
-        // SAFETY: likewise.
+        // SAFETY: MPI is initialised.
         let foreign = |why| View::Foreign { why, etype: unsafe { size(etype) } };
         file.view = view.map_or_else(foreign, |view| View::Engine(Arc::new(view)));
         *shared.pointer() = file.pointer_at(0);
@@ -135,10 +135,10 @@ unsafe fn show_sieving(used: MPI_Info, asked: Option<String>) {
     let entries = unsafe { entries(used) };
     let is_of_romio = entries.iter().any(|(key, _)| key == OF_ROMIO);
     match asked.or_else(|| is_of_romio.then(|| sieving::DEFAULT.to_string())) {
-        // SAFETY: likewise.
+        // SAFETY: a valid info.
         Some(value) => unsafe { info::set(used, sieving::HINT, &value) },
         None if entries.iter().any(|(key, _)| key == sieving::HINT) => {
-            // SAFETY: likewise; a terminated text.
+            // SAFETY: a valid info; a terminated text.
             unsafe { MPI_Info_delete(used, c"romio_ds_write".as_ptr()) };
         }
         None => {}
@@ -157,20 +157,20 @@ fn complete(function: &'static InterposedFunction, shared: &SharedFile, used: MP
         // SAFETY: a valid info.
         unsafe { info::set(used, key, value) };
     }
-    // SAFETY: likewise.
+    // SAFETY: a valid info.
     let entries = unsafe { entries(used) };
     let is_denied = entries.iter().any(|(key, value)| key == VISIBILITY && value == "false");
     if is_denied && shared.own.as_ref().is_some_and(|own| own.is_visible_at_once()) {
-        // SAFETY: likewise.
+        // SAFETY: a valid info.
         unsafe { info::set(used, VISIBILITY, "true") };
     }
     let known: BTreeSet<_> = entries.into_iter().map(|(key, _)| key).collect();
     for (key, value) in hints::kept(&file.asked, &known) {
-        // SAFETY: likewise.
+        // SAFETY: a valid info.
         unsafe { info::set(used, &key, &value) };
     }
     if report::is_wanted() {
-        // SAFETY: likewise.
+        // SAFETY: a valid info.
         hints::note_returned(unsafe { self::entries(used) }, &file.asked);
     }
 }

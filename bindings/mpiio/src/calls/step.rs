@@ -1,4 +1,4 @@
-//! Moves this library's individual file pointer for one call, and back again if the call fails.
+//! Advances this library's individual file pointer for one call, and moves it back if the call fails.
 
 use std::ffi::c_int;
 use std::sync::Arc;
@@ -33,7 +33,7 @@ impl Step {
         Some(Self { file: file.clone(), offset, etypes, etype })
     }
 
-    /// Leaves the pointer behind the bytes of the call, after the call has moved them or has begun to.
+    /// Commits the advance of the pointer, after the call has moved its bytes or has begun to.
     pub fn keep(mut self) {
         self.etypes = 0;
     }
@@ -46,7 +46,7 @@ impl Step {
         Answer::Return(code)
     }
 
-    /// Leaves the pointer behind the first `bytes` bytes of the call, and moves it back over the rest.
+    /// Commits the advance over the first `bytes` bytes of the call, and moves the pointer back over the rest.
     pub fn keep_part(mut self, bytes: u64) {
         let kept = bytes.checked_div(self.etype).and_then(|etypes| MPI_Offset::try_from(etypes).ok());
         self.etypes -= kept.unwrap_or_default().min(self.etypes);

@@ -1,8 +1,8 @@
 //! Handles collective reads and writes, in all of MPI's forms.
 //!
 //! The file, the mode and the view, which are known on all ranks, decide whether the engine runs a call. A rank with
-//! bad arguments takes part all the same, so that every rank gets the error (with MPI alone the other ranks would
-//! wait for ever).
+//! bad arguments takes part all the same, so that every rank gets the error (without this library, the other ranks
+//! would wait for ever).
 //!
 //! A blocking call runs here. A non-blocking or split call is started and queued (`pending`). A blocking call is
 //! queued too while other calls are in flight, because those must advance meanwhile.
@@ -100,7 +100,7 @@ pub fn run(
             Answer::code(SUCCESS)
         }
         Err(error) => {
-            // SAFETY: as above.
+            // SAFETY: the status of the program's call.
             unsafe { status::set(call.result as *mut _, 0) };
             Answer::Raise { file: handle, error, prints }
         }

@@ -1,6 +1,6 @@
 //! Exports every function of MPI's chapter on I/O under both of its names, with the handler of each.
 //!
-//! A new function is a row: the name, the arguments in order (each one word), the handler. Both `MPI_...` and
+//! A new function is a row: the name, the arguments in order (each a [`Word`]), the handler. Both `MPI_...` and
 //! `PMPI_...` are exported: Fortran wrappers call one or the other, depending on the MPI library and the module.
 //! The [`component`] of Open MPI takes the same rows ([`row`]).
 
@@ -37,7 +37,7 @@ pub struct Address(pub *const c_void);
 // SAFETY: the address of a function, which any thread may call.
 unsafe impl Sync for Address {}
 
-/// Returns the row of a function by its name behind `MPI_File_`; None if there is none.
+/// Returns the row of a function by its name without `MPI_File_`; None if there is none.
 pub fn row(name: &str) -> Option<&'static Row> {
     ROWS.iter().find(|row| row.function.name() == name && row.function.full_name().starts_with("MPI_File_"))
 }
@@ -121,7 +121,7 @@ macro_rules! pointer {
 }
 
 /// Makes a handler of an independent read or write with an explicit offset.
-macro_rules! alone {
+macro_rules! independent {
     ($direction:ident $ending:ident $counts:ident) => {
         |function, arguments| {
             const FORM: Form = Form { direction: $direction, place: Offset, ending: $ending, counts: $counts };
@@ -162,13 +162,13 @@ exports! {
     MPI_File_read_at_all_end(file buffer status) end!(Read Offset);
 
     MPI_File_write(file buffer count datatype status) pointer!(Write Blocking Int MPI_File_write_at);
-    MPI_File_write_at(file offset buffer count datatype status) alone!(Write Blocking Int);
+    MPI_File_write_at(file offset buffer count datatype status) independent!(Write Blocking Int);
     MPI_File_read(file buffer count datatype status) pointer!(Read Blocking Int MPI_File_read_at);
-    MPI_File_read_at(file offset buffer count datatype status) alone!(Read Blocking Int);
+    MPI_File_read_at(file offset buffer count datatype status) independent!(Read Blocking Int);
     MPI_File_iwrite(file buffer count datatype request) pointer!(Write NonBlocking Int MPI_File_iwrite_at);
-    MPI_File_iwrite_at(file offset buffer count datatype request) alone!(Write NonBlocking Int);
+    MPI_File_iwrite_at(file offset buffer count datatype request) independent!(Write NonBlocking Int);
     MPI_File_iread(file buffer count datatype request) pointer!(Read NonBlocking Int MPI_File_iread_at);
-    MPI_File_iread_at(file offset buffer count datatype request) alone!(Read NonBlocking Int);
+    MPI_File_iread_at(file offset buffer count datatype request) independent!(Read NonBlocking Int);
     MPI_File_write_shared(file buffer count datatype status) SHARED;
     MPI_File_read_shared(file buffer count datatype status) SHARED;
     MPI_File_iwrite_shared(file buffer count datatype request) SHARED;
@@ -215,13 +215,13 @@ exports! {
     MPI_File_read_at_all_begin_c(file offset buffer count datatype) collective!(Read Offset Split Large);
 
     MPI_File_write_c(file buffer count datatype status) pointer!(Write Blocking Large MPI_File_write_at_c);
-    MPI_File_write_at_c(file offset buffer count datatype status) alone!(Write Blocking Large);
+    MPI_File_write_at_c(file offset buffer count datatype status) independent!(Write Blocking Large);
     MPI_File_read_c(file buffer count datatype status) pointer!(Read Blocking Large MPI_File_read_at_c);
-    MPI_File_read_at_c(file offset buffer count datatype status) alone!(Read Blocking Large);
+    MPI_File_read_at_c(file offset buffer count datatype status) independent!(Read Blocking Large);
     MPI_File_iwrite_c(file buffer count datatype request) pointer!(Write NonBlocking Large MPI_File_iwrite_at_c);
-    MPI_File_iwrite_at_c(file offset buffer count datatype request) alone!(Write NonBlocking Large);
+    MPI_File_iwrite_at_c(file offset buffer count datatype request) independent!(Write NonBlocking Large);
     MPI_File_iread_c(file buffer count datatype request) pointer!(Read NonBlocking Large MPI_File_iread_at_c);
-    MPI_File_iread_at_c(file offset buffer count datatype request) alone!(Read NonBlocking Large);
+    MPI_File_iread_at_c(file offset buffer count datatype request) independent!(Read NonBlocking Large);
     MPI_File_write_shared_c(file buffer count datatype status) SHARED;
     MPI_File_read_shared_c(file buffer count datatype status) SHARED;
     MPI_File_iwrite_shared_c(file buffer count datatype request) SHARED;

@@ -17,7 +17,7 @@ pub struct Ran {
     pub calls: u64,
     /// Number of bytes that all ranks together moved.
     pub bytes: u64,
-    /// Seconds of the calls: in each, those of the slowest rank.
+    /// Seconds of the calls: of the slowest rank in each call, added up.
     pub seconds: f64,
 }
 
@@ -49,27 +49,28 @@ pub struct LeftToMpi {
     pub why: String,
     /// Number of calls. A collective call counts once; calls of other functions are added up over all ranks.
     pub calls: u64,
-    /// What calls that are not collective moved, over all ranks.
+    /// Bytes and seconds of calls that are not collective, over all ranks.
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
     pub moved: Option<Moved>,
 }
 
-/// What calls of one function moved.
+/// Bytes and seconds of the calls of one function.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Moved {
     /// Number of bytes that the program asked for, in calls that succeeded.
     pub bytes: u64,
     /// Seconds of the calls of all ranks, added up.
     pub seconds: f64,
-    /// Of the calls that succeeded, number of bytes of the smallest call, of the median and of the largest: the powers of two up to them, or the number
-    /// itself if it is the same in all calls.
+    /// Number of bytes of the smallest call that succeeded, of the median and of the largest, each rounded down to a power
+    /// of two; the exact number if it is the same in all calls.
     pub sizes: [u64; 3],
 }
 
 /// Number of classes of sizes of calls: class 0 is for 0 bytes, class k for 2^(k - 1) bytes and more; the last one has no end.
 const CLASSES: usize = 33;
 
-/// What the calls of one function took: microseconds; and of those that succeeded number, bytes, and the number of each class of sizes.
+/// Microseconds of the calls of one function; number and bytes of the calls that succeeded, and their number in each class of
+/// sizes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Taken {
     calls: u64,
@@ -128,21 +129,21 @@ impl Taken {
 
 /// Functions that are not collective, by their names without `_c`, and the reason why MPI runs them.
 const INDEPENDENT: [(&str, &str); 12] = [
-    ("read", ALONE),
-    ("read_at", ALONE),
-    ("write", ALONE),
-    ("write_at", ALONE),
-    ("iread", ALONE),
-    ("iread_at", ALONE),
-    ("iwrite", ALONE),
-    ("iwrite_at", ALONE),
+    ("read", NOT_COLLECTIVE),
+    ("read_at", NOT_COLLECTIVE),
+    ("write", NOT_COLLECTIVE),
+    ("write_at", NOT_COLLECTIVE),
+    ("iread", NOT_COLLECTIVE),
+    ("iread_at", NOT_COLLECTIVE),
+    ("iwrite", NOT_COLLECTIVE),
+    ("iwrite_at", NOT_COLLECTIVE),
     ("read_shared", SHARED_POINTER),
     ("write_shared", SHARED_POINTER),
     ("iread_shared", SHARED_POINTER),
     ("iwrite_shared", SHARED_POINTER),
 ];
 /// Reason in reports why MPI runs a call that is not collective.
-pub const ALONE: &str = "independent";
+pub const NOT_COLLECTIVE: &str = "independent";
 /// Reason in reports why MPI runs a call at the shared file pointer.
 pub const SHARED_POINTER: &str = "shared file pointer";
 
@@ -152,7 +153,7 @@ pub struct CallCounts {
     /// Calls that the engine ran, by function.
     pub ran: BTreeMap<&'static str, Ran>,
     left_to_mpi: BTreeMap<(&'static str, String), u64>,
-    /// What calls of each function took, those that the engine ran among them; only if a report is wanted.
+    /// Times and sizes of the calls of each function, whoever ran them; only if a report is wanted.
     taken: BTreeMap<&'static str, Taken>,
     paths: HashMap<(Path, Reason, Option<AutoChoice>), u64>,
     /// Times, extents, messages and bytes of all calls that the engine ran, added up.
@@ -161,7 +162,7 @@ pub struct CallCounts {
     /// Number of calls that reused the plan of the call before.
     pub plans_reused: u64,
     /// Number of independent calls of this rank through this library's own handle of the file.
-    pub alone: u64,
+    pub past_cache: u64,
     /// Failed calls.
     pub failures: Failures,
 }
@@ -184,13 +185,13 @@ impl CallCounts {
         *self.left_to_mpi.entry((call, why.to_string())).or_default() += 1;
     }
 
-    /// Counts what a call of the function `call` took, whoever ran it. `bytes` is what it moved; None if it failed.
+    /// Counts the time `took` and the bytes of a call of the function `call`, whoever ran it. `bytes` is None if the call failed.
     pub fn took(&mut self, call: &'static str, bytes: Option<u64>, took: Duration) {
         self.taken.entry(call).or_default().add(bytes, took);
     }
 
-    /// Returns how often this rank called each function of [`INDEPENDENT`], and what these calls took, in the order of that
-    /// table. Calls with a large count are included.
+    /// Returns the number of this rank's calls of each function of [`INDEPENDENT`], with their times and sizes, in the order
+    /// of that table. Calls with a large count are included.
     pub fn independent(&self) -> Vec<u64> {
         let of_function = |(name, reason): (&str, &str)| {
             let is_it = |call: &str| call.strip_suffix("_c").unwrap_or(call) == name;
@@ -224,8 +225,8 @@ impl CallCounts {
     /// Returns the calls that the MPI library ran, by function and reason.
     pub fn all_left_to_mpi(&self) -> Vec<LeftToMpi> {
         let left = |((call, why), &calls): (&(&'static str, String), &u64)| {
-            let is_alone = INDEPENDENT.iter().any(|(name, _)| name == call);
-            let moved = self.taken.get(call).filter(|_| is_alone).map(Taken::moved);
+            let is_independent = INDEPENDENT.iter().any(|(name, _)| name == call);
+            let moved = self.taken.get(call).filter(|_| is_independent).map(Taken::moved);
             LeftToMpi { call, why: why.clone(), calls, moved }
         };
         self.left_to_mpi.iter().map(left).collect()
@@ -285,7 +286,7 @@ mod tests {
         let mut ranks = [CallCounts::default(), CallCounts::default()];
         for (rank, sizes) in [&[4, 4, 100][..], &[5000]].into_iter().enumerate() {
             for &bytes in sizes {
-                ranks[rank].left_to_mpi("write_at", ALONE);
+                ranks[rank].left_to_mpi("write_at", NOT_COLLECTIVE);
                 ranks[rank].took("write_at", Some(bytes), Duration::from_millis(2));
             }
             ranks[rank].took("set_view", Some(0), Duration::from_millis(3));
@@ -306,7 +307,7 @@ mod tests {
     fn calls_without_bytes_have_the_size_0() {
         let mut counts = CallCounts::default();
         for bytes in [0, 0, 1, 1 << 40] {
-            counts.left_to_mpi("write_at", ALONE);
+            counts.left_to_mpi("write_at", NOT_COLLECTIVE);
             counts.took("write_at", Some(bytes), Duration::ZERO);
         }
         assert_eq!(counts.all_left_to_mpi()[0].moved.map(|moved| moved.sizes), Some([0, 1, 1 << 31]));

@@ -1,9 +1,8 @@
-//! What the library does about MPI_File_delete: it waits for bytes left behind, and counts calls that found no file, for
-//! the report.
+//! Handling of MPI_File_delete: waits for buffered bytes, and counts calls that found no file, for the report.
 //!
 //! Programs let every rank delete the same file, although one deletes it and all others ask the file system in vain. The
 //! library passes all these calls to MPI: MPI_File_delete is local, and no rank can know without a message whether another
-//! rank deletes the file, or whether the file was created again since.
+//! rank deletes the file, or whether the file was created anew since.
 
 use std::ffi::c_int;
 use std::path::Path;
@@ -27,8 +26,8 @@ pub struct DeletionsInVain {
     pub ranks: u64,
 }
 
-/// Waits until the bytes are written that this process has left behind in the file of this path, before MPI deletes it: an open
-/// file may stay until it is closed. Local.
+/// Waits until this process's buffered bytes of the file at this path are written, before MPI deletes its name: an open file
+/// stays until it is closed. Local.
 pub fn begin(path: &Path) {
     if may_be_behind() {
         // A file that cannot be opened any more has no bytes to wait for.
@@ -51,8 +50,8 @@ pub fn take() -> [u64; 2] {
 }
 
 impl DeletionsInVain {
-    /// Returns the calls of all ranks by the sums of what [`take`] returned; None unless several ranks made such calls. A
-    /// single rank that deletes a file without knowing whether it exists does nothing wrong.
+    /// Returns the calls of all ranks, given the sums of the numbers that [`take`] returned. Returns None unless several
+    /// ranks made such calls: one rank may delete a file that perhaps does not exist.
     pub fn from_sums([calls, ranks]: [u64; 2]) -> Option<Self> {
         (ranks > 1).then_some(Self { calls, ranks })
     }

@@ -89,7 +89,7 @@ pub struct SharedFile {
     pub own: Option<OwnHandle>,
     /// Keeps MPI from data sieving in writes; None if MPI may sieve.
     pub sieving: Option<Sieving>,
-    /// Shows the calls that MPI runs to the other ranks of the host; None if the engine never opens the file.
+    /// Board that shows the other ranks of the host the calls that MPI runs; None if the engine never opens the file.
     pub board: Option<Arc<CallBoard>>,
     file: Mutex<MovableFile>,
     counts: Mutex<CallCounts>,
@@ -103,9 +103,9 @@ impl SharedFile {
         self.wait_for_writes(|| None);
     }
 
-    /// Waits until the bytes that collective calls have left behind are in the file, before MPI accesses it. `place` may
-    /// return the offset (in etypes of this rank's view) and the number of bytes of the access: then only the bytes in its
-    /// range must be there, and the end of the file if it lies in the range. Local.
+    /// Waits until buffered bytes of collective calls are in the file, before MPI accesses it. `place` may return the offset
+    /// (in etypes of this rank's view) and the number of bytes of the access: then waits only for the bytes in this range,
+    /// and for the end of the file if it lies in the range. Local.
     pub fn wait_for_writes(&self, place: impl FnOnce() -> Option<(MPI_Offset, u64)>) {
         if !may_be_behind() {
             return;
@@ -147,7 +147,7 @@ impl SharedFile {
     }
 }
 
-/// An open file that threads pass to each other: one that has it locked uses it.
+/// An open file that threads pass to each other: only the thread that has locked it uses it.
 pub struct MovableFile(OpenFile);
 
 impl Deref for MovableFile {
@@ -165,7 +165,7 @@ impl DerefMut for MovableFile {
 }
 
 // SAFETY: what an OpenFile shares with others is `Send` by its types (a test of the engine's file checks this). The rest,
-// the transport and the call in flight, is touched by one thread at a time: the mutex sees to that. MPI may be called from
+// the transport and the call in flight, is touched by one thread at a time: the mutex ensures this. MPI may be called from
 // the program's thread, as its thread level says, and from the helper thread only at MPI_THREAD_MULTIPLE. The program
 // promises not to touch buffers of calls in flight.
 unsafe impl Send for MovableFile {}

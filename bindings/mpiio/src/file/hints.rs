@@ -22,12 +22,12 @@ pub fn over(asked: &mut FileHints, entries: &[(String, String)], call: &str, is_
 /// Pairs of key and value.
 type Pairs = BTreeSet<(String, String)>;
 
-/// What MPI_File_get_info has returned, each differing answer once, without what the program had set.
+/// Different answers of MPI_File_get_info, without the hints that the program had set.
 static RETURNED: Mutex<BTreeSet<Pairs>> = Mutex::new(BTreeSet::new());
 /// Maximum number of answers that are kept.
 const ANSWERS: usize = 64;
 
-/// Records what MPI_File_get_info returns for a file with these hints: libraries, such as PnetCDF, open other files with it.
+/// Records an answer of MPI_File_get_info for a file with these hints: libraries, such as PnetCDF, open other files with it.
 pub fn note_returned(entries: impl IntoIterator<Item = (String, String)>, asked: &FileHints) {
     let set: BTreeSet<(&str, &str)> = asked.programs().collect();
     // ROMIO's values end with blanks, which hints do not.
@@ -39,7 +39,7 @@ pub fn note_returned(entries: impl IntoIterator<Item = (String, String)>, asked:
     }
 }
 
-/// Returns the pairs that the program has passed on from MPI_File_get_info, all of one answer: nobody has set them.
+/// Returns the pairs that the program only passes on: they include a whole answer of MPI_File_get_info for another file.
 pub fn passed_on(asked: &FileHints) -> Pairs {
     let given: Pairs = asked.programs().map(|(key, value)| (key.to_string(), value.to_string())).collect();
     lock(&RETURNED).iter().filter(|answer| answer.is_subset(&given)).flatten().cloned().collect()

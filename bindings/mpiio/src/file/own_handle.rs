@@ -54,7 +54,7 @@ pub struct OwnHandle {
 }
 
 /// Returns true if independent calls on a file should use an own handle: the file may be written, is on NFS, and the hints
-/// `asked` choose no other driver and no data sieving. Local; the same on all ranks if all hosts mount the file alike.
+/// `asked` choose no other driver and no data sieving. Local; the same on all ranks if all hosts mount the file in the same way.
 pub fn is_wanted(path: &Path, amode: c_int, asked: &FileHints) -> bool {
     let all = constants();
     let is_written = amode & (all.mode_rdwr | all.mode_wronly) != 0 && amode & all.mode_sequential == 0;
@@ -81,7 +81,7 @@ pub fn is_of_nfs_driver(handle: Word) -> bool {
     let (key, start) = NFS_DRIVER;
     // SAFETY: a new info of MPI's.
     let is_it = unsafe { entries(info) }.iter().any(|(known, value)| known == key && value.starts_with(start));
-    // SAFETY: likewise.
+    // SAFETY: the new info, which is freed once.
     unsafe { MPI_Info_free(&mut info) };
     is_it
 }
@@ -133,7 +133,7 @@ pub fn transfer(
     }
 }
 
-/// Returns an error of earlier writes that the file system tells only when a handle is closed, such as an exceeded quota.
+/// Returns an error of earlier writes that the file system reports only when a handle is closed, such as an exceeded quota.
 /// `place` is this rank and the path, for the error. Local.
 ///
 /// # Errors
@@ -197,7 +197,7 @@ impl OwnHandle {
         self.storage().is_some_and(|storage| storage.control().lock_range(range, taken).is_ok())
     }
 
-    /// Returns an error of earlier writes that the file system tells only when a handle is closed.
+    /// Returns an error of earlier writes that the file system reports only when a handle is closed.
     ///
     /// # Errors
     /// That error.

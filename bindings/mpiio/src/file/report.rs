@@ -66,13 +66,13 @@ pub struct Report {
     /// Source of each hint in force, by the hint's key. Hints that nobody set are left out.
     pub hint_sources: BTreeMap<String, String>,
     pub paths: BTreeMap<String, u64>,
-    /// Number of calls by path and reason, in the words of the table.
+    /// Number of calls by path and reason, as the table prints them.
     #[serde(skip)]
     paths_in_words: BTreeMap<String, u64>,
     pub plans_reused: u64,
     pub traffic: ExchangeTotals,
     pub seconds: Seconds,
-    /// What limits the calls; left out if there were none.
+    /// The limit of the calls' speed; left out if there were no calls.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<Limit>,
     /// True if any call exchanged data by messages. Only then the report names kernels and aggregators.
@@ -102,7 +102,7 @@ pub struct Engine {
     /// Size of a window in bytes in the last call that exchanged data by messages.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub window: Option<u64>,
-    /// What earlier calls have shown about later ones.
+    /// Settings that the engine has learned from earlier calls.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub learned: Option<LearnedFacts>,
     pub hints: BTreeMap<&'static str, String>,
@@ -131,7 +131,7 @@ impl Report {
             passed_through: counts.all_left_to_mpi(),
             other_calls: counts.other_calls().into_iter().collect(),
             failed: None,
-            past_cache: counts.alone,
+            past_cache: counts.past_cache,
             deletions_in_vain: None,
             hint_added: open.is_of_pnetcdf.then_some(DRIVER_ADDED),
             hints_not_used,
@@ -147,8 +147,8 @@ impl Report {
         })
     }
 
-    /// Prints the report of a file at `path` that MPI could not open, with MPI's text for the `code`, if a report is wanted. One rank
-    /// calls it. Local.
+    /// Prints the report of a file at `path` that MPI could not open, with MPI's text for the `code`, if a report is wanted. One
+    /// rank calls it. Local.
     pub fn of_failed_open(path: &std::path::Path, code: c_int) {
         let Some(style) = wanted() else { return };
         let report = Self {
@@ -216,7 +216,7 @@ impl Report {
         }
         if !self.accelerated.is_empty() {
             rows.push(("seconds", times(&self.seconds)));
-            // Less time has no limit that is worth a line.
+            // The limit of calls that took less time is not worth a line.
             let limit = self.limit.iter().filter(|_| self.seconds.total >= 1e-3);
             rows.extend(limit.map(|limit| ("limit", limit_text(limit))));
             rows.extend(self.speed().map(|speed| ("speed", speed)));
@@ -256,7 +256,7 @@ fn not_used(open: &OpenFile, counts: &CallCounts, not_taken: Option<&str>) -> Ve
         _ => None,
     };
     let all = open.asked.unused().iter().cloned().chain(open.asked.without_effect(why));
-    // Who opens a file with what MPI_File_get_info has returned for another one has set nothing.
+    // The program has not set hints that it passes on from MPI_File_get_info of another file.
     let passed_on = passed_on(&open.asked);
     let is_passed_on = |unused: &Unused| passed_on.contains(&(unused.key.clone(), unused.value.clone()));
     all.filter(|unused| !is_passed_on(unused)).collect()
@@ -307,7 +307,7 @@ impl Engine {
     }
 }
 
-/// Returns the size of windows, as text behind the number of aggregators.
+/// Returns the size of windows, as text that follows the number of aggregators.
 fn windows(bytes: u64) -> String {
     format!(", windows of {:.0} KiB", (bytes as f64 / 1024.0).max(1.0))
 }
@@ -423,7 +423,7 @@ fn deleted_text(&DeletionsInVain { calls, ranks }: &DeletionsInVain) -> String {
     format!("{calls} MPI_File_delete of {ranks} ranks found no file; each asks the file system: let one rank delete")
 }
 
-/// Returns what limits the calls, as text.
+/// Returns the limit of the calls' speed, as text.
 fn limit_text(limit: &Limit) -> String {
     let Limit { by, file, exchange, of_the_longer } = limit;
     let by = match by {

@@ -52,7 +52,7 @@ impl SingleRankHandle {
 
     /// Moves the bytes of a collective call on the file at `path`, and returns their number and the report; a read counts
     /// only bytes before the end of the file. Calls `before` before the file is accessed. Returns None if the engine must
-    /// run the call; then nothing has happened. `is_alone` is true if the program has no other rank. Local.
+    /// run the call; then nothing has happened. `is_only_rank` is true if the program has no other rank. Local.
     ///
     /// # Errors
     /// An error of the system. Some of the bytes may then be moved.
@@ -60,14 +60,14 @@ impl SingleRankHandle {
         &mut self,
         access: Access<'_>,
         (path, hints): (&Path, &Hints),
-        is_alone: bool,
+        is_only_rank: bool,
         before: impl FnOnce(),
     ) -> Option<Result<(u64, CallReport), Error>> {
         let (direction, asked) = (access.direction(), access.file.bytes());
-        // Another rank may write the bytes between by data sieving.
-        let is_locked = access.file.count() > 1 && direction == Direction::Write && !is_alone;
-        // The engine would take no lock in later calls.
-        let is_for_engine = access.file.count() > 1 && is_alone;
+        // Another rank of the program may write the bytes between the pieces by data sieving.
+        let is_locked = access.file.count() > 1 && direction == Direction::Write && !is_only_rank;
+        // The only rank needs no locks, so the engine may write the pieces together.
+        let is_for_engine = access.file.count() > 1 && is_only_rank;
         if is_for_engine || needs_engine(hints) || may_have_device_memory() || capture::is_wanted() {
             return None;
         }
@@ -91,7 +91,7 @@ impl SingleRankHandle {
     /// # Errors
     /// An error of the file system that appears only now, such as an exceeded quota.
     pub fn close(self, path: &Path) -> Result<(), Error> {
-        // File systems of one machine tell nothing at the close, which would cost three calls of the system.
+        // File systems of one machine report no errors at the close. The check would cost three calls of the system.
         let settles = self.has_written && !self.is_of_one_machine;
         self.storage.filter(|_| settles).map_or(Ok(()), |storage| own_handle::settle(&*storage, (0, path)))
     }

@@ -43,13 +43,13 @@ impl Interposition {
     }
 }
 
-/// What the component of Open MPI does for the modules below it.
+/// Functions of the component of Open MPI that the modules below it call.
 pub struct ComponentFunctions {
     /// Calls the function of Open MPI's component ompio for an interposed function; `None` if it has none.
     pub call_ompio: fn(&InterposedFunction, &[Word]) -> Option<Word>,
     /// Shows Open MPI the hints in force of an open file.
     pub show_hints: fn(Word),
-    /// Asks Open MPI to advance calls in flight, before each such call; returns true if it does.
+    /// Asks Open MPI to advance calls in flight; returns true if it does. Called before each call in flight starts.
     pub can_advance: fn() -> bool,
     /// Makes the error of a request an error of a file.
     pub point_at_file: fn(MPI_Request, Word),
@@ -99,7 +99,7 @@ pub fn current() -> Interposition {
     if is_component() { Interposition::Component } else { Interposition::Preloaded }
 }
 
-/// Returns the path of this copy of the library, for reports; of the program, if it is linked into that. Local.
+/// Returns the path of this copy of the library, for reports; the path of the program, if the library is linked into it. Local.
 pub fn path() -> PathBuf {
     path_of(decide as *const () as usize)
 }

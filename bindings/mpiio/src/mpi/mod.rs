@@ -4,7 +4,7 @@
 //! |---|---|
 //! | [`abi`] | its functions, constants and types |
 //! | [`interposition`] | whether calls come to the preloaded library or to the component; whether the MPI library is supported |
-//! | [`next`] | the interposed functions, and the next function of each name |
+//! | [`next`] | the interposed functions, and the next definition of each |
 //! | [`error_handler`] | the program's error handler of a file |
 //! | [`inside`] | which threads are inside this library |
 

@@ -1,5 +1,5 @@
-//! The interposed functions. Finds the function behind ours in the dynamic linker's order: the function of the MPI library,
-//! or of another preloaded tool.
+//! The interposed functions. Finds the *next definition* of each in the dynamic linker's order (RTLD_NEXT): the definition of
+//! the MPI library, or of another preloaded tool.
 //!
 //! MPI libraries before MPI 4 have no functions with large counts. A program that looks them up in the dynamic linker
 //! (mpi4py does) finds ours, so calls with small counts are passed to the functions with `int` counts.
@@ -58,7 +58,7 @@ impl Form {
     }
 }
 
-/// An interposed function. The next function behind ours is looked up under its profiling name (`PMPI_...`).
+/// An interposed function. Its next definition is looked up under the profiling name (`PMPI_...`).
 pub struct InterposedFunction {
     /// Profiling name, such as `PMPI_File_open`.
     profiling: &'static CStr,
@@ -67,9 +67,9 @@ pub struct InterposedFunction {
     /// Index of the count among the arguments of a function that moves data; None for other functions.
     count: Option<usize>,
     next: AtomicPtr<c_void>,
-    /// True if the function behind ours takes an `int`, although this function takes a large count.
+    /// True if the next definition takes an `int`, although this function takes a large count.
     is_small: AtomicBool,
-    /// True if a line has said that the MPI library does not have the function.
+    /// True if a line was printed that the MPI library does not have the function.
     is_said: AtomicBool,
     /// Place of the function in the tables of Open MPI's components; None if it is in none.
     pub place: OnceLock<Option<usize>>,
@@ -128,7 +128,8 @@ impl InterposedFunction {
         self.full_name
     }
 
-    /// Returns the number of bytes that these arguments ask to move; 0 if the function moves none, or the arguments are not allowed.
+    /// Returns the number of bytes that these arguments ask to move; 0 if the function moves none, or the arguments are not
+    /// allowed.
     pub fn bytes(&self, arguments: &[Word]) -> u64 {
         let Some([count, datatype]) = self.count.and_then(|at| arguments.get(at..at + 2)) else { return 0 };
         // SAFETY: an MPI_Count, or an int in the lower half of the word; the datatype that the program has passed.
@@ -140,20 +141,20 @@ impl InterposedFunction {
         bytes_of(count, datatype)
     }
 
-    /// Returns the address of the function behind ours; None if there is none. Must not be called for functions with
+    /// Returns the address of the next definition; None if there is none. Must not be called for functions with
     /// large counts.
     pub fn address(&self) -> Option<*mut c_void> {
         self.known().or_else(|| self.look_up())
     }
 
-    /// Calls the function behind ours with these arguments, unchanged, and returns its return value. As a component of
+    /// Calls the next definition with these arguments, unchanged, and returns its return value. As a component of
     /// Open MPI, calls the function of Open MPI's component ompio, if there is one.
     pub fn call(&self, arguments: &[Word]) -> Word {
         let by_component = interposition::component().and_then(|component| (component.call_ompio)(self, arguments));
         by_component.unwrap_or_else(|| self.call_linked(arguments))
     }
 
-    /// Calls the function behind ours in the dynamic linker's order with these arguments.
+    /// Calls the next definition in the dynamic linker's order with these arguments.
     pub fn call_linked(&self, arguments: &[Word]) -> Word {
         let Some(next) = self.address() else {
             return self.is_lacking(constants().err_other);
@@ -187,14 +188,14 @@ impl InterposedFunction {
         self.full_name.contains("_all") || self.full_name == "MPI_File_set_view"
     }
 
-    /// Returns the address of the function behind ours, if it has been looked up before.
+    /// Returns the address of the next definition, if it has been looked up before.
     #[inline]
     pub fn known(&self) -> Option<*mut c_void> {
         let next = self.next.load(Ordering::Acquire);
         (!next.is_null()).then_some(next)
     }
 
-    /// Looks up the function behind ours. Two threads that do so at once find the same function.
+    /// Looks up the next definition. Two threads that do so at once find the same function.
     #[cold]
     fn look_up(&self) -> Option<*mut c_void> {
         let next = next_definition(self.profiling).or_else(|| {

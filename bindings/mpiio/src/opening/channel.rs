@@ -101,7 +101,7 @@ pub struct Wants<'a> {
     pub rank: usize,
     /// Number of ranks of the communicator.
     pub ranks: usize,
-    /// Seconds after which a line says that ranks have not come; 0: never.
+    /// Seconds after which a line reports that ranks have not arrived; 0: never.
     pub stall_timeout: usize,
     /// True if this rank lets ranks of its host share memory.
     pub shares: bool,
@@ -145,14 +145,15 @@ pub unsafe fn take(comm: MPI_Comm, wants: Wants<'_>) -> Result<Result<TakenFile,
         if !agreed.has(OpenOffer::HAS_ROOM) {
             return Ok(Err(no_room()));
         }
-        // SAFETY: likewise.
+        // SAFETY: MPI is initialised, and `comm` is an intracommunicator.
         let own = unsafe { own(comm, &wait) };
         return Ok(own.map(|endpoint| TakenFile { endpoint, seat: Slot::Own, is_reported }));
     }
     let group = match found {
         Some(number) if agreed.has(OpenOffer::HAS_GROUP) => number,
         _ if !agreed.has(OpenOffer::HAS_ROOM) => return Ok(Err(no_room())),
-        // SAFETY: likewise. Not inside the lock: MPI may call the program's functions for attributes.
+        // SAFETY: MPI is initialised, and `comm` is an intracommunicator. Called without the lock: MPI may call the program's
+        // functions for attributes.
         found => match unsafe { made(SharedComm::duplicate_of(comm), comm, &wait) } {
             Ok(comm) => groups().add(comm, is_world, found),
             Err(why) => return Ok(Err(why)),

@@ -9,7 +9,7 @@
 //! - **An older version of this library** begins with an MPI_Allreduce of 24 bytes, without a version.
 //!
 //! So a rank without the library gets an int that changes nothing for it, and a rank of this version gets that rank's int, or
-//! an error code of MPI. Both are certain: no job is ended because a rank comes late.
+//! an error code of MPI. Both are certain: no job is ended because a rank arrives late.
 
 use std::ffi::c_int;
 use std::sync::OnceLock;
@@ -81,7 +81,7 @@ impl OpenOffer {
         if is_known {
             wait.prove();
         }
-        // SAFETY: likewise.
+        // SAFETY: MPI is initialised, and `comm` is an intracommunicator.
         let agreed = unsafe { self.combined(comm, wait) };
         wait.prove();
         agreed
@@ -136,15 +136,15 @@ impl OpenOffer {
     }
 }
 
-/// Combines the marks of all ranks by the operation with which ROMIO's open begins, and under Open MPI also by the one with
-/// which OMPIO's open begins. A rank that never returns from the first is watched: the result of the other comes meanwhile.
+/// Combines the marks of all ranks by the operation with which ROMIO's open begins; under Open MPI also by the operation with
+/// which OMPIO's open begins. If this rank never returns from the first, the watching thread gets the result of the second.
 ///
 /// # Safety
 /// The requirements of [`OpenOffer::agreed`].
 unsafe fn probe(comm: MPI_Comm, wait: &OpenWait) -> Result<(), Mismatch> {
     let (mut all, mut request) = (0u32, handles().request_null);
     // A single int, as in MPI's own operations: the number of elements also decides how Open MPI combines them.
-    let ((from, in_flight), to) = (wait.words(), (&raw mut all).cast());
+    let ((from, in_flight), to) = (wait.numbers(), (&raw mut all).cast());
     let (number, band) = (handles().int, handles().band);
     if is_open_mpi() {
         // SAFETY: two numbers of `wait`, which outlives the operation, or the job ends.

@@ -1,9 +1,9 @@
 //! Watches the agreement in MPI_File_open: ends the job with a line if a rank certainly does not have this library, and
-//! prints a line if ranks have not come for long.
+//! prints a line if ranks have not arrived after a long time.
 //!
 //! A rank waits inside MPI, so a thread watches. It calls no function of MPI. It looks at the number that Open MPI writes when
-//! other ranks have answered (see [`offer`](crate::opening::offer)), and at what other ranks of this host have found out. It never ends a
-//! job because time has passed: ranks may come late.
+//! other ranks have answered (see [`offer`](crate::opening::offer)), and at what other ranks of this host have found out. It never
+//! ends a job because time has passed: ranks may arrive late.
 
 use std::ffi::c_void;
 use std::path::{Path, PathBuf};
@@ -47,7 +47,7 @@ pub struct OpenWait {
     path: PathBuf,
     rank: usize,
     ranks: usize,
-    /// Time after which a line says that ranks have not come; zero: never.
+    /// Time after which a line reports that ranks have not arrived; zero: never.
     limit: Duration,
     since: Instant,
     /// Number that this rank brings to an operation in flight, which MPI reads.
@@ -58,7 +58,7 @@ pub struct OpenWait {
     is_proven: AtomicBool,
     /// True if this rank has found out that it must end the job.
     is_over: AtomicBool,
-    /// Lock of the rank that prints the line of its host about ranks that have not come; Some if that line is dealt with.
+    /// Some if a rank of this host has printed the line about ranks that have not arrived; with a lock if it is this rank.
     late: Mutex<Option<Option<HostLock>>>,
 }
 
@@ -84,8 +84,8 @@ impl OpenWait {
         wait
     }
 
-    /// Returns the memory of the number that MPI reads, and of the number that it writes.
-    pub fn words(&self) -> (*const c_void, *mut c_void) {
+    /// Returns the addresses of the number that MPI reads and of the number that MPI writes.
+    pub fn numbers(&self) -> (*const c_void, *mut c_void) {
         ((&raw const self.own).cast(), self.result.as_ptr().cast())
     }
 
@@ -99,7 +99,7 @@ impl OpenWait {
         is_marked(self.result.load(Ordering::Relaxed))
     }
 
-    /// Prints what is missing where, and ends the job. The thread that may call MPI calls it.
+    /// Prints which ranks lack the library, and ends the job. The thread that may call MPI calls it.
     pub fn end_job(&self, mismatch: &Mismatch) -> ! {
         self.print(mismatch);
         abort(FAILED)
@@ -142,7 +142,7 @@ impl OpenWait {
         if waited < LOOK {
             return;
         }
-        // Anybody can take such a name, so the notice by itself ends nothing. It may be that of another job of the same launcher.
+        // Any process can take such a name, so the notice by itself ends nothing. It may be from another job of the same launcher.
         let is_noticed = || {
             !self.is_proven.load(Ordering::Relaxed)
                 && job().is_some_and(|job| HostLock::is_taken(&format!("open-{job}")))

@@ -11,7 +11,7 @@ const NAME: &str = "tributary";
 /// Maximum number of ranks that a message names.
 const MOST_NAMED: usize = 8;
 
-/// How a rank of this host has the library.
+/// The library of a rank of this host, compared with this rank's.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Loaded {
     /// The library is loaded from the same file as on this rank.
@@ -219,7 +219,7 @@ mod tests {
     const OWN: &str = "fd:01 42";
 
     #[test]
-    fn ranks_are_told_apart_by_their_files() {
+    fn ranks_are_compared_by_their_files() {
         let line = |inode: u32, path: &str| format!("7f00-7f10 r-xp 00000000 fd:01 {inode} {path}\n");
         let mpi = line(1, "/usr/lib/libmpi.so");
         let of = |maps: &str, environment: &str| loaded(&(mpi.clone() + maps), environment, OWN);

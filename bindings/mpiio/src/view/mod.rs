@@ -64,9 +64,9 @@ impl KnownView {
         if displacement == MPI_Offset::from(constants().displacement_current) {
             return Err("MPI_DISPLACEMENT_CURRENT".to_string());
         }
-        let words = |error: Error| error.to_string();
-        let etype = flattened(etype).map_err(words)?.size();
-        let bytes = flattened(filetype).and_then(|flat| flat.view(displacement)).map_err(words)?;
+        let text = |error: Error| error.to_string();
+        let etype = flattened(etype).map_err(text)?.size();
+        let bytes = flattened(filetype).and_then(|flat| flat.view(displacement)).map_err(text)?;
         Ok(Self { bytes, etype })
     }
 
@@ -128,11 +128,11 @@ mod tests {
 
     #[test]
     fn accesses_outside_the_view_are_refused() {
-        let words = |known: KnownView, offset, bytes| known.select(offset, bytes).unwrap_err().to_string();
+        let message = |known: KnownView, offset, bytes| known.select(offset, bytes).unwrap_err().to_string();
         let of = |etype| KnownView { etype, ..KnownView::all() };
-        assert_eq!(words(of(1), -1, 4), "file offset: -1; allowed: 0 or more");
-        assert_eq!(words(of(8), 0, 12), "count: 12 bytes; allowed: whole etypes of 8 bytes");
-        assert_eq!(words(of(16), i64::MAX, 16), format!("file offset: {}; allowed: below 2^63 bytes", i64::MAX));
-        assert!(words(KnownView { bytes: None, etype: 1 }, 0, 4).starts_with("file view: no data"));
+        assert_eq!(message(of(1), -1, 4), "file offset: -1; allowed: 0 or more");
+        assert_eq!(message(of(8), 0, 12), "count: 12 bytes; allowed: whole etypes of 8 bytes");
+        assert_eq!(message(of(16), i64::MAX, 16), format!("file offset: {}; allowed: below 2^63 bytes", i64::MAX));
+        assert!(message(KnownView { bytes: None, etype: 1 }, 0, 4).starts_with("file view: no data"));
     }
 }

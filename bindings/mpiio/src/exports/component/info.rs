@@ -1,11 +1,11 @@
-//! The hints of a file that the component takes: what the program sets reaches the engine, and MPI_File_get_info
-//! returns what is in force.
+//! The hints of a file that the component takes: the engine gets the hints that the program sets, and
+//! MPI_File_get_info returns the hints in force.
 //!
 //! Open MPI keeps the hints of a file in an info of its own kind, and answers MPI_File_get_info and MPI_File_set_info
 //! itself (in 4.1 no component can; in later series ompio leaves both to it). So this library subscribes to its hints
 //! and to those that the program has given before, and writes hints in force into that info whenever they have
-//! changed. A hint that neither library knows, and that the program sets only in MPI_File_set_info, is lost, as with
-//! Open MPI alone.
+//! changed. A hint that neither library knows, and that the program sets only in MPI_File_set_info, is lost, as without
+//! this library.
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -19,7 +19,7 @@ use tributary_abi::{self as ffi, MPI_Info, handles};
 use tributary_bindings::guard::lock;
 
 use crate::calls::settings::want_entries;
-use crate::entry::alone_inside;
+use crate::entry::unless_inside;
 use crate::exports::component::ompio::symbol;
 use crate::exports::row;
 use crate::file::backend::EffectiveHint;
@@ -119,7 +119,7 @@ unsafe extern "C" fn set(file: Word, key: *const c_char, value: *const c_char) -
     let entry = (text(key), text(value));
     if let (Some(shared), Some(row)) = (files::find(file), row("set_info")) {
         let call = row.function.full_name();
-        alone_inside(call, || {
+        unless_inside(call, || {
             pending::settle(&shared);
             want_entries(&mut shared.lock(), &[entry], call);
         });
@@ -133,7 +133,7 @@ unsafe extern "C" fn set(file: Word, key: *const c_char, value: *const c_char) -
 /// Writes the hints in force into Open MPI's info of a file, if they have changed. Local.
 pub fn show(file: Word) {
     let Some(shared) = files::find(file) else { return };
-    // A call in flight that holds the file is followed by another call.
+    // If a call in flight holds the file, a later call shows the hints.
     let Some(mut open) = shared.try_lock_file() else { return };
     let now = open.backend.effective_hints();
     let mut infos = infos();

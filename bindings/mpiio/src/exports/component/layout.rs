@@ -132,7 +132,7 @@ impl Series {
         }
     }
 
-    /// Returns the functions in the table, in order, as they are called behind `MPI_File_`.
+    /// Returns the functions in the table, in order, by their names without `MPI_File_`.
     pub fn functions(self) -> impl Iterator<Item = &'static str> {
         let of_infos = if self == Self::Four { &[] as &[&str] } else { &["set_info", "get_info"] };
         FIRST.iter().chain(of_infos).chain(&LAST).copied()
@@ -201,7 +201,7 @@ pub type Table = [*const c_void; MOST_FUNCTIONS];
 
 /// Place of the type in a request of Open MPI, in bytes, in a build without its debugging.
 pub const REQUEST_TYPE: usize = 56;
-/// Place of the object that a request belongs to, in bytes, likewise.
+/// Place of the object that a request belongs to, in bytes, in such a build.
 pub const REQUEST_OBJECT: usize = 152;
 /// Type of requests of files.
 pub const TYPE_FILE: c_int = 1;

@@ -1,16 +1,16 @@
 //! The component `tributary` of Open MPI's framework `io`: Open MPI loads this library under the name
 //! `mca_io_tributary.so` from a folder of components, and calls it for every file. Nothing is preloaded.
 //!
-//! The component stands before `ompio`, the component that Open MPI would take. It returns a copy of ompio's table of
+//! The component has a higher priority than `ompio`, the component that Open MPI would take. It returns a copy of ompio's table of
 //! functions in which this library's handlers replace some functions; the handlers call ompio's functions where the
 //! preloaded library calls MPI's. Open MPI's own MPI_File functions stay in front: they check arguments, call error
 //! handlers and count for tools. So the component returns error codes, and raises no errors itself.
 //!
 //! Open MPI asks every component for each call of MPI_File_delete, and takes the one with the highest priority. Through this
-//! component ompio deletes the file; the library waits for bytes left behind, and counts calls that found no file. Open MPI
+//! component ompio deletes the file; the library waits for buffered bytes, and counts calls that found no file. Open MPI
 //! opens the frameworks that ompio needs only for a component of ompio's name.
 //!
-//! If anything is not as the component knows it, it stands aside and Open MPI takes ompio. With TRIB_REPORT the first
+//! If Open MPI is not as the component expects, the component refuses the file and Open MPI takes ompio. With TRIB_REPORT the first
 //! rank then prints why.
 //!
 //! | module | holds |
@@ -73,7 +73,7 @@ unsafe extern "C" fn register() -> c_int {
     0
 }
 
-/// Returns success if Open MPI may ask the component to take files. Where ompio is not loaded, [`file_query`] says so.
+/// Returns success if Open MPI may ask the component to take files. If ompio is not loaded, [`file_query`] reports it.
 unsafe extern "C" fn open() -> c_int {
     match series() {
         Err(why) if ompio::component().is_some() => {
@@ -99,7 +99,7 @@ fn series() -> Result<Series, String> {
     })
 }
 
-/// Says why the component leaves files to other components, once, if a report is wanted.
+/// Prints once why the component leaves files to other components, if a report is wanted.
 fn stand_aside(why: &str) {
     static SAID: Once = Once::new();
     if !why.is_empty() && report::is_wanted() && is_first_rank() {
@@ -133,8 +133,8 @@ unsafe extern "C" fn file_query(file: *mut c_void, data: *mut *mut c_void, prior
     });
     match queried {
         Ok(table) => {
-            // SAFETY: Open MPI's place for an int, which ompio has filled. Directly before ompio: a component that the user
-            // prefers to ompio is preferred to this one.
+            // SAFETY: Open MPI's place for an int, which ompio has filled. The next priority above ompio's: a
+            // component that the user prefers to ompio goes first.
             unsafe { *priority += 1 };
             table
         }
@@ -150,7 +150,7 @@ unsafe extern "C" fn file_unquery(file: *mut c_void, data: *mut c_void) -> c_int
     unsafe { ompio::unquery(file, data) }
 }
 
-/// Says whether the component takes the call, with a priority directly before ompio's. Local.
+/// Offers to take the call, with a priority directly above ompio's. Local.
 unsafe extern "C" fn delete_query(
     name: *const c_char,
     info: *mut c_void,
@@ -182,13 +182,13 @@ unsafe extern "C" fn delete_unquery(name: *const c_char, info: *mut c_void, data
     unsafe { ompio::delete_unquery(name, info, data) }
 }
 
-/// Lets ompio delete the file after bytes left behind are written, and counts the call if there was none. Local.
+/// Lets ompio delete the file after buffered bytes are written, and counts the call if it found no file. Local.
 unsafe extern "C" fn delete_select(name: *const c_char, info: *mut c_void, data: *mut c_void) -> c_int {
     if !name.is_null() {
         // SAFETY: Open MPI's argument, a terminated text.
         deletions::begin(&path_of(unsafe { CStr::from_ptr(name) }));
     }
-    // SAFETY: likewise.
+    // SAFETY: Open MPI's arguments; the private data is ompio's.
     let code = unsafe { ompio::delete_select(name, info, data) }.unwrap_or(ERROR);
     deletions::note(code);
     code

@@ -59,7 +59,7 @@ pub unsafe fn query(file: *mut c_void, data: *mut *mut c_void, priority: *mut c_
 /// `data` is the private data that ompio wrote for the file.
 pub unsafe fn unquery(file: *mut c_void, data: *mut c_void) -> c_int {
     type Unquery = unsafe extern "C" fn(*mut c_void, *mut c_void) -> c_int;
-    // SAFETY: as in `query`.
+    // SAFETY: ompio's function, of this type in every series that `layout` knows; ompio's private data.
     component().map_or(0, |ompio| unsafe { transmute::<*const c_void, Unquery>((*ompio).functions[2])(file, data) })
 }
 
@@ -92,7 +92,7 @@ pub unsafe fn delete_query(
 /// # Safety
 /// `data` is the private data that ompio wrote for the call.
 pub unsafe fn delete_unquery(name: *const c_char, info: *mut c_void, data: *mut c_void) -> c_int {
-    // SAFETY: as in `delete_query`.
+    // SAFETY: ompio's function at this place is a `Delete`; the caller's arguments.
     unsafe { delete_function(4) }.map_or(0, |function| unsafe { function(name, info, data) })
 }
 
@@ -101,7 +101,7 @@ pub unsafe fn delete_unquery(name: *const c_char, info: *mut c_void, data: *mut 
 /// # Safety
 /// `data` is the private data that ompio wrote for the call.
 pub unsafe fn delete_select(name: *const c_char, info: *mut c_void, data: *mut c_void) -> Option<c_int> {
-    // SAFETY: as in `delete_query`.
+    // SAFETY: ompio's function at this place is a `Delete`; the caller's arguments.
     unsafe { delete_function(5) }.map(|function| unsafe { function(name, info, data) })
 }
 

@@ -13,15 +13,15 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 use tributary_abi::{self as ffi, MPI_Comm, MPI_Request, handles};
 
 use crate::calls::finalize;
-use crate::entry::alone_inside;
+use crate::entry::unless_inside;
 use crate::exports::component::layout::{REQUEST_OBJECT, REQUEST_TYPE, TYPE_FILE, TYPE_GENERALISED};
 use crate::exports::component::ompio::symbol;
 use crate::file::{files, pending};
 use crate::mpi::abi::is_world_there;
 use crate::mpi::abi::word::Word;
 
-/// Asks Open MPI to advance calls in flight, and returns true if it does. Must be called before each such call: a
-/// program may initialise MPI again. Open MPI keeps the request once, whatever the number of calls. Local.
+/// Asks Open MPI to advance calls in flight, and returns true if it does. Must be called before each call in flight
+/// starts: a program may initialise MPI a second time. Open MPI keeps the request once, whatever the number of calls. Local.
 pub fn can_advance() -> bool {
     type Register = unsafe extern "C" fn(extern "C" fn() -> c_int) -> c_int;
     static REGISTER: AtomicPtr<c_void> = AtomicPtr::new(null_mut());
@@ -37,7 +37,7 @@ pub fn can_advance() -> bool {
 /// Advances calls in flight. Open MPI calls this while a function of MPI waits or tests, in any thread.
 extern "C" fn advance() -> c_int {
     if pending::is_any() {
-        alone_inside("MPI_Wait", pending::progress);
+        unless_inside("MPI_Wait", pending::progress);
     }
     0
 }
@@ -61,8 +61,8 @@ pub fn point_at_file(request: MPI_Request, file: Word) {
     }
 }
 
-/// Sees to it that bytes left behind and the line about the job are written when MPI is finalised: MPI_Finalize first
-/// deletes the attributes of MPI_COMM_SELF. Local.
+/// Ensures that buffered bytes and the line about the job are written when MPI is finalised, by an attribute of
+/// MPI_COMM_SELF: MPI_Finalize deletes it first. Local.
 pub fn watch_the_end() {
     static WATCHED: Once = Once::new();
     if !is_world_there().unwrap_or(false) {
@@ -94,10 +94,10 @@ unsafe extern "C" fn not_copied(
 }
 
 unsafe extern "C" fn ends(_comm: MPI_Comm, _key: c_int, _value: *mut c_void, _extra: *mut c_void) -> c_int {
-    alone_inside("MPI_Finalize", || {
+    unless_inside("MPI_Finalize", || {
         // Files that the program has not closed.
         tributary::engine::write_everything();
-        finalize::tell();
+        finalize::write_line();
     });
     ffi::SUCCESS
 }

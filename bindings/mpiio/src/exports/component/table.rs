@@ -24,7 +24,7 @@ static THEIRS: AtomicPtr<Table> = AtomicPtr::new(std::ptr::null_mut());
 /// Number of functions in the tables; 0 before the first file.
 static FUNCTIONS: AtomicUsize = AtomicUsize::new(0);
 
-/// The table for one table of ompio's.
+/// A table of this component, and ompio's table from which it was made.
 struct Made {
     theirs: *const Table,
     ours: Box<Table>,
@@ -55,7 +55,7 @@ pub fn of(series: Series, theirs: *const Table) -> Result<*const c_void, String>
             "open" => open as *const c_void,
             "close" => close as *const c_void,
             "set_view" => set_view as *const c_void,
-            // Open MPI answers these itself where ompio has no function; `info` says how this library's hints get there.
+            // Open MPI answers these calls itself if ompio has no function; `info` gives it this library's hints.
             _ if given.is_null() || is_passed(row) => given,
             _ => row.by_component.0,
         };
@@ -113,9 +113,9 @@ impl OmpioFunction {
                 // SAFETY: ompio's function with its arguments, each in its own register.
                 unsafe { call_address(address, &[comm, name, amode, OPENED_WITH.get(), handle(place)]) }
             }
-            // SAFETY: likewise.
+            // SAFETY: ompio's function with its arguments, each in its own register.
             (Self::CLOSE, &[place]) => unsafe { call_address(address, &[handle(place)]) },
-            // SAFETY: likewise.
+            // SAFETY: ompio's function with its arguments, each in its own register.
             _ => unsafe { call_address(address, arguments) },
         }
     }

@@ -42,8 +42,7 @@ impl Ended {
 /// Code of an error which means that MPI must run the call on all ranks.
 const LEFT_TO_MPI: u32 = 1;
 
-/// Code of an error which means that the first rank has new hints: all ranks apply the hints and start the call
-/// again.
+/// Code of an error which means that the first rank has new hints: all ranks apply the hints and repeat the call.
 const OTHER_HINTS: u32 = 2;
 
 /// Returns an error that makes all ranks leave the call to MPI. `why` says why the engine cannot move this access.

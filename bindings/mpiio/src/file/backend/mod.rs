@@ -244,8 +244,8 @@ impl Backend {
         self.endpoint().map(|endpoint| endpoint.waiting().clone())
     }
 
-    /// Returns what shows the calls on the file that MPI runs to the other ranks of the host; None if the file has no
-    /// endpoint.
+    /// Returns the board that shows the other ranks of the host the calls on the file that MPI runs; None if the file has
+    /// no endpoint.
     pub fn board(&mut self) -> Option<Arc<CallBoard>> {
         self.endpoint().map(|endpoint| endpoint.board().clone())
     }
@@ -323,7 +323,7 @@ impl Backend {
     /// Reopens the engine's file with other hints. Collective. If this fails, it fails on all ranks, and MPI runs the
     /// calls from then on.
     async fn reopen(&mut self, hints: Hints) -> Result<(), Error> {
-        let why = "the library did not open the file again".to_string();
+        let why = "the library did not reopen the file".to_string();
         let Some(file) = self.take_engine(why) else { return Ok(()) };
         match binding::close_after(*file, Ok(())).await {
             Ok(endpoint) => {

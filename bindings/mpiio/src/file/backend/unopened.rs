@@ -22,10 +22,10 @@ use crate::mpi::abi::has_all_ranks;
 use crate::mpi::next::InterposedFunction;
 use crate::opening::channel::Slot;
 
-/// Operations with which an allreduce combines the numbers of [`words`]: the lowest rank that does not take the file;
+/// Operations with which an allreduce combines the numbers of [`contribution`]: the lowest rank that does not take the file;
 /// the lowest and the highest fingerprint of the ranks' terms; whether the first rank wants a line about the job; the
 /// lowest and the highest number of the call that the ranks are in.
-const WORDS: [ReduceOp; 6] = [ReduceOp::Min, ReduceOp::Min, ReduceOp::Max, ReduceOp::Max, ReduceOp::Min, ReduceOp::Max];
+const OPS: [ReduceOp; 6] = [ReduceOp::Min, ReduceOp::Min, ReduceOp::Max, ReduceOp::Max, ReduceOp::Min, ReduceOp::Max];
 /// Reason why MPI runs the calls of a file on DAOS. MPICH and its derivatives have a driver that calls DAOS's own library;
 /// this library would write through dfuse.
 const DAOS: &str = "it is on DAOS, for which MPI may have a driver; trib_driver=posix takes it";
@@ -104,7 +104,7 @@ impl UnopenedFile {
     /// its calls, or an error must be returned.
     pub fn hints_of_single_rank(&self) -> Option<&Hints> {
         if self.has_all_ranks && job::is_wanted() {
-            job::is_told_by_all();
+            job::note_common_line();
         }
         self.hints.as_ref().ok().filter(|_| self.left.is_none())
     }
@@ -122,8 +122,7 @@ impl UnopenedFile {
 
     /// Opens the file with the engine in a call of `function`, or returns the reason why MPI must run the file's
     /// calls. If `call` is no transfer, such as a sync or a close, only checks that all ranks are in the same call, and leaves the
-    /// file unopened. The endpoint goes back to its `seat` if the engine does not need
-    /// it. Collective.
+    /// file unopened. The endpoint goes back to its `seat` if the engine does not need it. Collective.
     ///
     /// # Errors
     /// Ranks are in different calls, or a hint in the first rank's environment is not allowed (all ranks get the same
@@ -145,10 +144,10 @@ impl UnopenedFile {
             Decision::Take(terms) => terms.hints.clone(),
             Decision::Leave(_) | Decision::Fail(_) => self.hints.unwrap_or_default(),
         };
-        let mut words = words(&decision, call, rank);
+        let mut agreed = contribution(&decision, call, rank);
         let opens = call == CallOfUnopened::Transfer;
         // Usually all ranks have the same terms, and the engine opens the file at once.
-        let mut first_agreement = FirstAgreement { ops: &WORDS, values: &mut words, goes_on: are_alike, opens };
+        let mut first_agreement = FirstAgreement { ops: &OPS, values: &mut agreed, goes_on: are_alike, opens };
         let opened =
             binding::open_after(endpoint, (path, function.full_name()), mode(amode), hints, &mut first_agreement).await;
         if let Err(error) = &opened
@@ -156,9 +155,9 @@ impl UnopenedFile {
         {
             return Err(error.clone());
         }
-        let [decides, .., is_told, lowest, highest] = words;
-        if is_told == 1 && has_all_ranks {
-            job::is_told_by_all();
+        let [decides, .., wants_line, lowest, highest] = agreed;
+        if wants_line == 1 && has_all_ranks {
+            job::note_common_line();
         }
         let mut endpoint = match opened {
             Ok(Err(endpoint)) => endpoint,
@@ -180,7 +179,7 @@ impl UnopenedFile {
         let left = match decided? {
             Decision::Take(UnopenedTerms { path, hints }) => return Ok(open(endpoint, &path, amode, hints).await),
             Decision::Leave(why) => Ok(Runner::Mpi(why)),
-            Decision::Fail(error) => Err(error.told_by(root, ranks)),
+            Decision::Fail(error) => Err(error.of_rank_among(root, ranks)),
         };
         if let Some(seat) = seat {
             seat.keep(endpoint);
@@ -188,7 +187,7 @@ impl UnopenedFile {
         left
     }
 
-    /// Returns the decision of this rank alone, before the ranks agree.
+    /// Returns the decision of this rank, before the ranks agree.
     fn decide(&mut self, path: &Path, amode: c_int) -> Decision {
         let rank = self.endpoint.rank();
         match self.hints.clone() {
@@ -218,8 +217,8 @@ fn is_of_other_driver(path: &Path, hints: &Hints) -> bool {
     hints.driver == DriverName::Auto && SystemFiles.file_system(path).is_some_and(|found| found.is_daos)
 }
 
-/// Returns the numbers that a rank brings to the allreduce with the operations [`WORDS`].
-fn words(decision: &Decision, call: CallOfUnopened, rank: usize) -> [u64; WORDS.len()] {
+/// Returns the numbers that a rank contributes to the allreduce with the operations [`OPS`].
+fn contribution(decision: &Decision, call: CallOfUnopened, rank: usize) -> [u64; OPS.len()] {
     let (decides, terms) = match decision {
         Decision::Take(terms) => (NOBODY, Some(terms)),
         Decision::Leave(_) | Decision::Fail(_) => (rank as u64, None),
@@ -231,9 +230,9 @@ fn words(decision: &Decision, call: CallOfUnopened, rank: usize) -> [u64; WORDS.
     [decides, terms, terms, u64::from(rank == 0 && job::is_wanted()), call, call]
 }
 
-/// Returns true if all ranks take the same file on the same terms, by `words` after the allreduce.
-fn are_alike(words: &[u64]) -> bool {
-    match *words {
+/// Returns true if all ranks take the same file on the same terms, by the numbers `agreed` after the allreduce.
+fn are_alike(agreed: &[u64]) -> bool {
+    match *agreed {
         [NOBODY, lowest, highest, _, first, last] => {
             lowest == highest && last == CallOfUnopened::Transfer as u64 && first == last
         }

@@ -4,7 +4,7 @@
 //! collective calls that MPI ran; every rank counts its independent calls. At MPI_Finalize the sums of all ranks make
 //! one line, if all ranks are known to take part: that is so after a collective read or write of a file of all ranks,
 //! whose first agreement says whether the site wants a line. Otherwise each rank that was the first rank of a file
-//! writes a line of its own, because a rank without this library would be waited for.
+//! writes a line of its own, because otherwise it would wait for ever for a rank without this library.
 //!
 //! | module | holds |
 //! |---|---|
@@ -55,8 +55,8 @@ struct JobLine {
     program: String,
     /// Number of ranks of MPI_COMM_WORLD.
     ranks: usize,
-    /// True if the numbers are sums over all ranks. Otherwise they are about the files whose first rank this rank
-    /// was.
+    /// True if the numbers are sums over all ranks; false if they count only files of which this rank was the first
+    /// rank.
     whole: bool,
     /// Number of different hosts of all ranks.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -155,7 +155,7 @@ pub fn is_wanted() -> bool {
 
 /// Records that all ranks have agreed to write one line together. Either every rank calls this before MPI_Finalize,
 /// or none does. Local.
-pub fn is_told_by_all() {
+pub fn note_common_line() {
     TOGETHER.store(true, Ordering::Relaxed);
 }
 
@@ -170,15 +170,15 @@ fn own() -> JobSums {
     *lock(&OWN)
 }
 
-/// Returns true if this rank must call [`tell`] at MPI_Finalize. Local.
-pub fn is_to_be_told() -> bool {
+/// Returns true if this rank must call [`write_line`] at MPI_Finalize. Local.
+pub fn has_line() -> bool {
     TOGETHER.load(Ordering::Relaxed) || (own().has_files() && is_wanted())
 }
 
 /// Writes the line to the site's logs: rank 0 for all ranks, or each rank for itself. Collective over MPI_COMM_WORLD
 /// if all ranks have agreed to write one line: costs a reduction, and a message of 8 bytes from each rank to rank 0.
 /// Returns a message for each log that could not be written.
-pub fn tell() -> Vec<String> {
+pub fn write_line() -> Vec<String> {
     let is_together = TOGETHER.swap(false, Ordering::Relaxed);
     if !is_world_there().unwrap_or(false) {
         return Vec::new();
@@ -201,7 +201,7 @@ fn sum(rank: usize, ranks: usize) -> Option<(JobSums, usize)> {
     let (own, mut sums) = (own(), JobSums([0; SUMS]));
     let mut hosts = vec![0u64; if rank == 0 { ranks } else { 0 }];
     let (number, comm) = (handles().uint64, handles().comm_world);
-    // SAFETY: two arrays of so many numbers; MPI is initialised.
+    // SAFETY: two arrays of `SUMS` numbers; MPI is initialised.
     let reduced = unsafe {
         ffi::MPI_Reduce(own.0.as_ptr().cast(), sums.0.as_mut_ptr().cast(), SUMS as i32, number, handles().sum, 0, comm)
     };

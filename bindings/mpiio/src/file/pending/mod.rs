@@ -1,4 +1,4 @@
-//! Advances collective calls in flight: non-blocking calls, split collectives, and blocking calls queued behind them.
+//! Advances collective calls in flight: non-blocking calls, split collectives, and blocking calls that follow them in the queue.
 //!
 //! Starting a call does not wait for other ranks. The call advances whenever this rank calls MPI_Wait, MPI_Test, one
 //! of their variants (`calls/requests`) or another collective call. A helper thread (`thread`) advances the call too;

@@ -102,7 +102,7 @@ fn begin_next(shared: &Arc<SharedFile>, file: &mut OpenFile) -> bool {
     true
 }
 
-/// Polls the running call once. Returns true if it has ended; its ticket has not.
+/// Polls the running call once. Returns true if the call has ended. Its ticket ends later, in [`advance`].
 fn poll(file: &mut OpenFile) -> bool {
     let Some((backend, outcome)) = polled(file) else { return false };
     file.backend = backend;
@@ -120,7 +120,7 @@ fn polled(file: &mut OpenFile) -> Option<CallResult> {
         Ok(Poll::Pending) => None,
         Ok(Poll::Ready(ended)) => Some(ended),
         Err(_) => {
-            // The engine has ended the job already, unless the environment says otherwise.
+            // With `trib_on_failure=return` only: otherwise the engine has ended the job already.
             let what = format!("{} panicked; please report it", ticket.function.full_name());
             let mut backend = file.backend.take_for_call();
             backend.runner = Runner::Mpi(what.clone());

@@ -124,9 +124,8 @@ impl CallTicket {
         }
     }
 
-    /// Does this if the call failed: counts the error if the engine reported it, and maybe prints it
-    /// ([`crate::file::failures`]), calls the file's error handler,
-    /// which may not return. Returns the return code.
+    /// If the call failed, counts the error if the engine reported it, prints it if due ([`crate::file::failures`]), and
+    /// calls the file's error handler, which may not return. Returns the return code.
     pub fn raise(&self) -> Word {
         let code = self.code();
         if code == SUCCESS {
@@ -170,7 +169,7 @@ impl CallTicket {
             // SAFETY: our own request. MPI keeps it until it is complete, even if the program has freed it. MPI may call `free`
             // from here.
             let code = unsafe { ffi::MPI_Grequest_complete(request) };
-            // The program would wait for this request for ever, which it does if the environment says so.
+            // Ends the job, because the program would wait for this request for ever (as it does with `trib_on_failure=return`).
             let _ = abort_job_on_error(check("MPI_Grequest_complete", code));
         }
         PENDING.fetch_sub(1, Ordering::Relaxed);

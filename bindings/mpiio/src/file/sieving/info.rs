@@ -37,7 +37,7 @@ impl InfoForMpi {
         Self { info, is_kept: false }
     }
 
-    /// Returns a copy of an info that forbids MPI data sieving in writes, and what the info says; None if MPI cannot make one.
+    /// Returns a copy of an info that forbids MPI data sieving in writes, and the hints of the info; None if MPI cannot make one.
     ///
     /// # Safety
     /// `info` is a valid info, or MPI_INFO_NULL; MPI is initialised.

@@ -19,8 +19,8 @@
 //! In atomic mode only the program's handle keeps accesses apart, so MPI writes through that. It also runs writes at the shared
 //! file pointer.
 //!
-//! In its next collective call a rank reports that it has made a write that sieves if there is no promise, and the ranks of
-//! that call's file stop writing early: a program that goes on like this sieves from then on.
+//! If a rank has made an independent write that may sieve only without a promise, it reports so in its next collective call.
+//! The ranks of that call's file then no longer write before all of them are in a call, so later independent writes may sieve.
 
 use std::ffi::{CString, c_char, c_int};
 use std::os::unix::ffi::OsStrExt;
@@ -95,8 +95,8 @@ pub enum Way {
     Pieces,
 }
 
-/// What is needed to keep a file from data sieving: MPI's second handle, and this library's. Each is opened in the first
-/// call that uses it.
+/// The handles that keep MPI from data sieving in a file: MPI's second handle, and this library's. Each is opened in the
+/// first call that uses it.
 pub struct Sieving {
     /// Value of the hint that the program has set; None if it has set none.
     asked: Mutex<Option<String>>,
@@ -261,7 +261,7 @@ impl Sieving {
     }
 }
 
-/// Gives the handle `to`, which this rank has for itself, the view of `from`. Returns true if MPI could. Local.
+/// Sets the view of the handle `from` on the handle `to`, which only this rank has open. Returns true on success. Local.
 fn copy_view(from: Word, to: Word) -> bool {
     static GET_VIEW: InterposedFunction = InterposedFunction::new(function_name!("PMPI_File_get_view"));
     static SET_VIEW: InterposedFunction = InterposedFunction::new(function_name!("PMPI_File_set_view"));

@@ -78,7 +78,8 @@ pub unsafe fn size(datatype: MPI_Datatype) -> u64 {
     if code == SUCCESS { u64::try_from(size).unwrap_or_default() } else { 0 }
 }
 
-/// Returns the number of bytes of `count` elements that a program has passed to MPI, which is initialised; 0 if they are not allowed.
+/// Returns the number of bytes of `count` elements that a program has passed to MPI, which is initialised; 0 if they are not
+/// allowed.
 pub fn bytes_of(count: i64, datatype: MPI_Datatype) -> u64 {
     if datatype == handles().datatype_null {
         return 0;
@@ -183,7 +184,7 @@ pub fn is_committed(datatype: MPI_Datatype) -> Result<bool, Error> {
     check("MPI_Request_free", unsafe { ffi::MPI_Request_free(&mut request) }).map(|()| true)
 }
 
-/// Returns a private communicator of this process alone, with MPI_ERRORS_RETURN, for [`is_committed`]. The first call
+/// Returns a private communicator of this process only, with MPI_ERRORS_RETURN, for [`is_committed`]. The first call
 /// creates it. (The error handler of MPI_COMM_SELF may end the program.)
 fn returning() -> Result<MPI_Comm, Error> {
     static MADE: OnceLock<Result<MPI_Comm, Error>> = OnceLock::new();

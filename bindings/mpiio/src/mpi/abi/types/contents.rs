@@ -185,7 +185,7 @@ impl ConstructorLists {
             return check("MPI_Type_get_contents_c", code);
         }
         let [integers, addresses, _, types] = lengths.map(|length| length as c_int);
-        // SAFETY: likewise; without that function there are no large counts.
+        // SAFETY: the lists are as long as the envelope says; an MPI without the function above has no large counts.
         check("MPI_Type_get_contents", unsafe {
             ffi::MPI_Type_get_contents(datatype, integers, addresses, types, at_integers, at_addresses, at_types)
         })
