@@ -9,7 +9,7 @@
  *   read          a read of it: EIO
  *   short         every N-th read or write of it moves half of the bytes
  *   interrupted   every N-th read or write of it is interrupted: EINTR
- *   slow          every write, truncation and deletion of it takes 0.3 s
+ *   slow          every write, truncation and deletion of it takes 0.1 s
  *   kill          the rank is killed in that write of "small"
  *   stop          it is stopped there, for a second */
 #define _GNU_SOURCE
@@ -219,7 +219,7 @@ static int fail_end(const char *what, int fd)
 static void slow_down(int is_small)
 {
     if (is_small && !strcmp(kind, "slow") && is_rank())
-        usleep(300000);
+        usleep(100000);
 }
 
 #define TRUNCATION(name)                                            \
@@ -268,7 +268,7 @@ static int effect(int fd, int writes)
         return 0;
     errno = saved;
     if (!strcmp(kind, "slow")) {
-        usleep(300000);
+        usleep(100000);
         return 0;
     }
     if (is_short || is_interrupted) {

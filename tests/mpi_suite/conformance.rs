@@ -1,6 +1,6 @@
 //! Runs the conformance suite on the MPI fabric.
 //!
-//! Each case runs with a twelfth of the hints, not a third as on threads. This still covers every kernel with every driver,
+//! Each case runs with a twelfth of the hints, not a sixth as on threads. This covers every kernel with every driver,
 //! every throttle in both modes, and every case, but fewer combinations. There are at most 9 ranks, because they share few
 //! cores; more ranks test code above the fabric, which the suite on threads covers.
 

@@ -25,13 +25,13 @@ fn is_ok(source: &str, fault: &str, more: &str) {
     }
 }
 
-/// Slow: 4 runs of 5 seconds.
+/// Slow: 4 runs of 2 seconds.
 #[test]
 fn the_end_of_the_file_is_that_of_completed_calls() {
     is_ok("behind_end.c", "slow:-1:0", "");
 }
 
-/// Slow: 8 runs of 5 seconds.
+/// Slow: 8 runs of 2 seconds.
 #[test]
 fn a_later_write_wins() {
     is_ok("behind_order.c", "slow:1:0", "");
