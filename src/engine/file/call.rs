@@ -301,9 +301,10 @@ impl File {
         let host = self.setup.groups.hosts.as_ref().map(|hosts| (hosts.host(), hosts.here().is_none()));
         let (extents, failed, form) = ((call.asked, call.access.file), state.error.is_some(), self.calls.form);
         let access = OwnVote { rank, host, extents, early, reuse, failed, form };
-        let contribution = contribution(&self.setup.votes, rules, access, data);
         let (votes, file, error) = (&self.setup.votes, &*self.setup.file, &mut state.error);
-        let mut own = OpeningVote { votes, file, rules, rank, contribution, arena, storage, error };
+        // Made in its place: it is large.
+        let contribution = contribution(votes, rules, access, data);
+        let mut own = OpeningVote { contribution, votes, file, rules, rank, arena, storage, error };
         own.contribution.facts.is_sole = call.is_sole;
         own.contribution.facts.wants_early = wants_early && direction == Direction::Write;
         own.contribution.facts.have_sieved = self.calls.early.have_sieved();
