@@ -74,7 +74,7 @@ impl FileView {
         Ok(all)
     }
 
-    /// Returns the number of bytes of the view that lie before its first byte at or behind byte `end` of the file.
+    /// Returns the number of bytes of the view that lie before its first byte at or after byte `end` of the file.
     /// O(extents of a tile).
     pub fn bytes_before(&self, end: u64) -> u64 {
         let Some((_, span)) = self.tile.span() else { return 0 };
@@ -95,7 +95,7 @@ impl FileView {
 }
 
 impl Extents {
-    /// Returns the extents of the `len` bytes of data behind the first `skip` bytes of the sequence, or of fewer
+    /// Returns the extents of the `len` bytes of data after the first `skip` bytes of the sequence, or of fewer
     /// bytes if the sequence ends before. A sequence of runs gives runs, in O(nodes and their levels). Any other
     /// sequence is packed: O(extents before the end of the part).
     pub fn slice(&self, skip: u64, len: u64) -> Self {
@@ -153,7 +153,7 @@ fn bytes_of(extent: Extent, levels: &[Level]) -> u64 {
     extent.len * levels.iter().map(|level| level.count).product::<u64>()
 }
 
-/// Appends a part of an extent that is repeated along levels: `len` bytes of its data behind the first `skip` bytes.
+/// Appends a part of an extent that is repeated along levels: `len` bytes of its data after the first `skip` bytes.
 fn push_part(all: &mut Extents, extent: Extent, levels: &[Level], skip: u64, len: u64) -> Result<()> {
     let Some((outer, inner)) = levels.split_first() else {
         return all.push(&Extents::contiguous(extent.offset + skip, len)?);

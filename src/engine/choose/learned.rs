@@ -199,7 +199,7 @@ impl Learned {
             self.shares = vec![WHOLE; aggregators.len()];
         }
         let share = u64::from(self.shares[at]) * others / own.max(1);
-        // An aggregator keeps so much that its speed can be seen again.
+        // An aggregator keeps enough that later calls show its speed.
         self.shares[at] = share.clamp(u64::from(WHOLE) / 64, u64::from(WHOLE) * 64) as u32;
         true
     }
@@ -266,9 +266,10 @@ pub fn best_windows((exchange, file): (u64, u64), cost: u64) -> u64 {
     (exchange.min(file) / cost.max(1)).isqrt().max(1)
 }
 
-/// Divides the first write of a file, whose first part shows the times of the aggregators for the rest: divides the write of `amount` by `aggregators` aggregators in two: returns the parts of the file before and behind an
-/// offset, a multiple of `unit`; `None` if the write is too short for that, or if one aggregator writes all. The parts of
-/// each rank are not known: numbers but the range are in proportion. The same on all ranks.
+/// Divides the first write of a file in two, so that the times of the first part divide the rest between the
+/// aggregators. Returns the parts of `amount` before and after an offset, a multiple of `unit`; `None` if the write is
+/// too short for that, or if one aggregator writes all. The parts of each rank are not known: numbers but the range are
+/// in proportion. The same on all ranks.
 pub fn probe_then_divide(amount: &AccessStats, aggregators: usize, unit: u64) -> Option<[AccessStats; 2]> {
     let aggregators = aggregators as u64;
     if aggregators < 2 || amount.bytes / aggregators < WORTH_DIVIDING {
@@ -316,8 +317,8 @@ mod tests {
         for calls in [[1000, 1700, 1000, 1000], [1800, 1000, 1000, 1000], [1000, 1300, 1000, 1000], [0, 1700, 0, 0]] {
             assert!(!by(&mut learned, &calls), "{calls:?}");
         }
-        let again = [1000, 1000, 1700, 1000];
-        assert!(!by(&mut learned, &again) && by(&mut learned, &again), "slow in two calls");
+        let slow = [1000, 1000, 1700, 1000];
+        assert!(!by(&mut learned, &slow) && by(&mut learned, &slow), "slow in two calls");
     }
 
     #[test]

@@ -81,15 +81,15 @@ pub const REMOTE_CALL: u64 = 256 << 10;
 /// may need a disk.
 pub const FEW_RUNS: u64 = 16;
 /// The file system is asked which bytes of gaps have data if that may save this number of calls, so that an answer in
-/// vain costs little. Where the file has data, so many calls' bytes are read before the next question.
+/// vain costs little. Where the file has data, the bytes of this number of calls are read before the next question.
 pub const WORTH_ASKING: u64 = 4;
-/// Maximum number of questions that find data in a group. All bytes behind are then read.
+/// Maximum number of questions that find data in a group. All later bytes are then read.
 pub const PARTS_READ: usize = 4;
-/// Runs of data with gaps between them are left behind one by one if that takes the file at most this many times as long
+/// Runs with gaps between them are buffered one by one if writing them takes the file at most this many times as long
 /// as writing them with the gaps before the call ends.
 pub const WORTH_LEAVING: u64 = 2;
-/// Minimum number of bytes of write-behind for each rank: with less, calls would wait for every piece.
-pub const LEAST_BEHIND: u64 = 1 << 20;
+/// Minimum budget of write-behind for each rank, in bytes: with less, calls would wait for every piece.
+pub const LEAST_BUDGET: u64 = 1 << 20;
 /// Number of fast writes in a row after which a rank writes at once, although write-behind is automatic: a copy into memory
 /// costs more than it saves.
 pub const FAST_WRITES: u32 = 4;
@@ -145,7 +145,7 @@ pub const LEAST_LEARNED: u64 = 128 << 10;
 /// Time that a message takes of a core, on its sender and its receiver, in nanoseconds. It decides only between many
 /// windows and fewer, so it need not be accurate.
 pub const MESSAGE_NANOS: u64 = 4_000;
-/// Windows change only if that saves 1 / `WORTH_CHANGING` of the predicted time: then no kept plan can be used again.
+/// Windows change only if that saves 1 / `WORTH_CHANGING` of the predicted time: a change makes all kept plans useless.
 pub const WORTH_CHANGING: u64 = 16;
 /// An aggregator is slow if it spends more than `SLOW_TIMES` / 2 times the mean time of the others in the file, in two
 /// calls one after the other.

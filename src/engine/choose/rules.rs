@@ -83,8 +83,9 @@ impl Rules<'_> {
         if self.windows.lock_unit > 1 { self.hints.direct_min } else { self.hints.direct_min.min(LARGE_PIECE) }
     }
 
-    /// Decides how the bytes of a call go, from what all ranks agreed on. One rank calls it and answers for all ranks. If the
-    /// ranks then find out more ([`Rules::needs_overlap_check`]), each rank decides again, with the same result.
+    /// Decides how the bytes of a call go, from what all ranks agreed on. One rank calls it and answers for all ranks.
+    /// If the ranks then find out more ([`Rules::needs_overlap_check`]), each rank repeats the decision, with the same
+    /// result.
     pub fn decide(&self, shape: &CallShape) -> Decision {
         let (path, reason) = self.choose(shape);
         let windows = if path == Path::Windows { self.windows.over(&shape.left) } else { CallWindows::default() };
@@ -235,20 +236,20 @@ impl Rules<'_> {
         file.count() > 0 && file.bytes() / file.count() >= least
     }
 
-    /// Returns true if a rank writes `file` before the ranks agree. `alone` is true if every rank that shares memory
-    /// has a core of its own. If the hint `romio_no_indep_rw` says that the file is written only collectively, a rank
-    /// that exchanges messages opens the file only if it has enough bytes to be worth the open.
-    pub fn can_write_before_agreement(&self, file: &Extents, alone: bool) -> bool {
+    /// Returns true if a rank writes `file` before the ranks agree. `has_own_core` is true if every rank that shares
+    /// memory has a core of its own. If the hint `romio_no_indep_rw` says that the file is written only collectively, a
+    /// rank that exchanges messages opens the file only if it has enough bytes to be worth the open.
+    pub fn can_write_before_agreement(&self, file: &Extents, has_own_core: bool) -> bool {
         if self.in_memory {
-            return self.writes_itself(file, alone);
+            return self.writes_itself(file, has_own_core);
         }
         let may_open = !self.hints.no_indep_rw || file.bytes() >= WORTH_OPENING;
         self.switch() == Switch::Automatic && may_open && self.is_direct(file)
     }
 
     /// Returns true if a rank that shares memory writes `file` before the ranks agree.
-    fn writes_itself(&self, file: &Extents, alone: bool) -> bool {
-        let is_few = alone && self.windows.lock_unit == 1 && file.count() <= FEW_BESIDE_WINDOWS;
+    fn writes_itself(&self, file: &Extents, has_own_core: bool) -> bool {
+        let is_few = has_own_core && self.windows.lock_unit == 1 && file.count() <= FEW_BESIDE_WINDOWS;
         let least = if is_few { self.hints.direct_min.min(LARGE_OF_FEW) } else { self.large() };
         self.switch() == Switch::Automatic && file.count() > 0 && file.bytes() / file.count() >= least
     }

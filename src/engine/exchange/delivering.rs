@@ -42,7 +42,7 @@ pub struct RoundDelivered {
     pub error: Option<Error>,
 }
 
-/// The memory behind the named buffers of the schedules of all rounds in flight in a read.
+/// The memory of the named buffers of the schedules of all rounds in flight in a read.
 pub struct Delivering<'r, 'a> {
     /// This rank.
     pub rank: Rank,

@@ -215,7 +215,7 @@ fn plain(mut body: Bytes) -> Result<Option<Packed>> {
     checked(Packed::read(&mut body)?).map(Some)
 }
 
-/// Decodes a body of lists, each behind a number below `limit`.
+/// Decodes a body of lists, each after a number below `limit`.
 fn tagged(mut body: Bytes, limit: usize) -> Result<ListsByAggregator> {
     let mut lists = Vec::new();
     while !body.is_empty() {

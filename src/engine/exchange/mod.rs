@@ -100,7 +100,7 @@ impl Exchange<'_> {
     async fn write(&mut self, Access { file, layout, memory: source }: Access<'_, Source<'_>>) -> Result<()> {
         self.observers.stage(CallStage::Metadata);
         let plan = self.plan(Direction::Write, file, layout).await?;
-        let told = self.announce_writes(&plan);
+        let announced = self.announce_writes(&plan);
         // SAFETY: `returns_at_end` is set by `File::transfer`, which polls this future to its end before it returns to
         // the owner of the memory, and by `Asked::polled_to_end`, whose caller promises to do so before the memory is
         // freed. The value is dropped at the end of this function, so before that. (If a panic unwinds a poll instead,
@@ -113,7 +113,7 @@ impl Exchange<'_> {
         let ran = ran.map(|counts| self.own.counts = counts);
         // Settle also after an error: the worker may still be writing the caller's memory.
         self.settle().await;
-        if let Some((storage, range)) = told {
+        if let Some((storage, range)) = announced {
             self.planner.driver.has_written(&*storage, range);
         }
         ran

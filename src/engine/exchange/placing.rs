@@ -49,7 +49,7 @@ pub struct RoundPlaced {
     pub error: Option<Error>,
 }
 
-/// The memory behind the named buffers of the schedules of all rounds in flight in a write.
+/// The memory of the named buffers of the schedules of all rounds in flight in a write.
 pub struct Placing<'r, 'a> {
     /// This rank.
     pub rank: Rank,

@@ -46,7 +46,7 @@ pub struct ExchangePlanner {
     open: Option<usize>,
     /// True if earlier calls change nothing.
     is_fixed: bool,
-    /// True if no bytes are left behind, so that the times of writes are those of the file.
+    /// True if no bytes are buffered, so that the times of writes are the times of the file.
     is_timed: bool,
 }
 
@@ -132,8 +132,8 @@ impl ExchangePlanner {
         by.unsigned_abs().is_multiple_of(self.driver.period(&self.layout, aggregators))
     }
 
-    /// Returns the windows of an exchange of `amount` from `senders` ranks to `aggregators` aggregators, after a call with
-    /// `paces`. A hint decides alone.
+    /// Returns the windows of an exchange of `amount` from `senders` ranks to `aggregators` aggregators, after a call
+    /// with `paces`. A hint overrides both.
     fn windows(
         &self,
         amount: &AccessStats,
@@ -176,8 +176,9 @@ impl ExchangePlanner {
         learned.learn(took, amount.bytes, aggregators, windows) || is_new || learned.timed != was_timed
     }
 
-    /// Returns the parts of an exchange of `left`, which has no kept plan, if it is a write in two parts: the times of the first divide the second.
-    /// `None` if earlier calls have shown these times, or if they would change nothing. The same on all ranks. Local.
+    /// Returns the parts of an exchange of `left`, which has no kept plan, if it is a write in two parts: the times of
+    /// the first divide the second. `None` if earlier calls have shown these times, or if they would change nothing.
+    /// The same on all ranks. Local.
     pub fn probe_then_divide(
         &self,
         learned: &Learned,

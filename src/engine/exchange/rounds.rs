@@ -228,8 +228,8 @@ impl Windows {
     }
 
     /// Moves the cursors past a window, and returns which bytes of the window have data. If pieces may tile the window,
-    /// compares a sum of hashes first, which is cheaper than marking bits; if the sum differs, goes through the pieces
-    /// again and marks bits.
+    /// compares a sum of hashes first, which is cheaper than marking bits; if the sum differs, repeats the pass over
+    /// the pieces and marks bits.
     fn footprint(&mut self, due: &[usize], window: &Window) -> (Vec<Advanced>, Option<Coverage>) {
         let mut coverage = std::mem::take(&mut self.spare);
         coverage.clear();

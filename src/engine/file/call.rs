@@ -1,5 +1,5 @@
 //! A collective write or read from begin to end: a function over a team of ranks that decide together. A host is a
-//! smaller team: if hosts have bytes of their own, each makes the same call again among its ranks.
+//! smaller team: if hosts have bytes of their own, each host repeats the call among its own ranks.
 //!
 //! | step | what it is | where |
 //! |---|---|---|
@@ -344,7 +344,7 @@ impl File {
     }
 
     /// Begins a collective call if hosts cache independently: makes bytes visible that this rank has written in
-    /// independent calls; a call that reads then opens the file again after all ranks have done so. The inner result is
+    /// independent calls; a call that reads then reopens the file after all ranks have done so. The inner result is
     /// this rank's outcome. Collective: a call that reads costs one more agreement, which also finds ranks in different
     /// calls.
     ///
@@ -359,7 +359,7 @@ impl File {
         // A write that fills holes also reads.
         if direction == Direction::Read || self.setup.file.hints.ds_write == Switch::Enable {
             self.agree_without_data(self.kind(direction), Ok(()), AccessStats::NONE).await?;
-            self.handle.open_anew();
+            self.handle.reopen_lazily();
         }
         self.handle.note_others_bytes();
         Ok(passed)
@@ -422,13 +422,14 @@ impl File {
         Rules { in_memory: team.is_host(), ..self.setup.rules(direction) }
     }
 
-    /// Returns true if it is worth while that this rank moves its bytes before the ranks agree. If ranks overlap, they
-    /// repeat the write after the agreement.
+    /// Returns true if this rank gains by moving its bytes before the ranks agree. If ranks overlap, they repeat the
+    /// write after the agreement.
     fn wants_early(&self, rules: Rules<'_>, extents: &Extents) -> bool {
         match rules.direction {
             Direction::Write => {
-                let alone = self.setup.shares_memory && self.setup.groups.host().is_some_and(|host| host.spins());
-                !self.calls.may_overlap && rules.can_write_before_agreement(extents, alone)
+                let has_own_core =
+                    self.setup.shares_memory && self.setup.groups.host().is_some_and(|host| host.spins());
+                !self.calls.may_overlap && rules.can_write_before_agreement(extents, has_own_core)
             }
             Direction::Read => rules.can_read_before_agreement(extents, self.calls.reads_disjoint),
         }
@@ -453,8 +454,8 @@ impl File {
         }
     }
 
-    /// Passes on the bytes that this rank has moved: what was written to other hosts, if they cache independently; what
-    /// was read to device memory, if the program's buffer is there. Local.
+    /// Lets other hosts see the bytes that this rank has written, if hosts cache independently; copies bytes that were
+    /// read to device memory, if the program's buffer is there. Local.
     fn pass(&self, call: &mut CallAccess<'_>, outcome: &mut Outcome) {
         if let (Some(device), Memory::Sink(staged)) = (&mut call.device, &mut call.access.memory) {
             copy_to_device((self.endpoint.rank(), &self.setup.file.path), staged, device, outcome);

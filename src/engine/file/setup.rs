@@ -36,7 +36,7 @@ pub struct Setup {
     pub shares_memory: bool,
     /// The ranks, by the memory that they share.
     pub groups: Groups,
-    /// Why collective writes leave no bytes behind although the hints ask for it; `None` if they do, or need not.
+    /// Why collective writes do not buffer bytes although the hints ask for it; `None` if they do, or need not.
     pub no_write_behind: Option<&'static str>,
     /// True if all ranks record their calls for a capture.
     pub is_captured: bool,
@@ -76,7 +76,7 @@ impl Setup {
         let Some(agreed) = opening::agree_on_terms(endpoint, &asked, capture, address, first_agreement).await? else {
             return Ok(None);
         };
-        // Not earlier: with different hints, not all ranks would take part.
+        // Only after the agreement: with different hints, some ranks would not take part.
         let hosts = find_hosts(endpoint, &hints, offer.zip(agreed.all)).await?;
         let topology = topology_of(endpoint, &hints)?;
         let Created {
@@ -167,7 +167,7 @@ impl Setup {
         }
     }
 
-    /// Returns the limits of what `rank` leaves behind; `None` if collective writes leave no bytes behind.
+    /// Returns the limits of what `rank` buffers; `None` if collective writes do not buffer bytes.
     pub fn write_behind_limits(&self, rank: Rank) -> Option<WriteBehindLimits> {
         let (hints, topology) = (&self.file.hints, &self.file.topology);
         let each = match hints.write_behind {
@@ -176,7 +176,7 @@ impl Setup {
             None => automatic_budget(topology.ranks_on(topology.node_of(rank))),
         };
         let (ranks, aggregators) = (topology.ranks(), &self.exchange.roles.aggregators);
-        // In shared memory every rank writes, and others with it.
+        // In shared memory all ranks write windows, so none needs room for the bytes of others.
         let writes_for_others = !self.shares_memory && aggregators.contains(&rank);
         let serves = if writes_for_others { ranks.div_ceil(aggregators.len()) } else { 1 };
         let threads = if writes_for_others || ranks == 1 { MOST_WRITERS } else { 1 };
@@ -276,14 +276,14 @@ pub async fn meet_hosts(endpoint: &mut Endpoint) -> Result<()> {
 }
 
 /// Finds the hosts of the ranks, which make the first agreement of a call; `None` if all ranks share memory. For the
-/// first file of an endpoint, `told` has this rank's offer of memory and the host addresses of all ranks. Collective.
+/// first file of an endpoint, `sent` has this rank's offer of memory and the host addresses of all ranks. Collective.
 async fn find_hosts(
     endpoint: &mut Endpoint,
     hints: &Hints,
-    told: Option<(MemoryOffer, Vec<HostAddress>)>,
+    sent: Option<(MemoryOffer, Vec<HostAddress>)>,
 ) -> Result<Option<Arc<Hosts>>> {
     if !may_share(endpoint, hints, true) {
-        let labels = told.map(|(_, all)| all.iter().map(|one| one.label()).collect());
+        let labels = sent.map(|(_, all)| all.iter().map(|one| one.label()).collect());
         let labels = labels.or_else(|| endpoint.labels().cloned()).unwrap_or_default();
         endpoint.share_nothing(labels);
         return Ok(Some(Arc::new(Hosts::one_rank_each(endpoint.rank(), endpoint.ranks()))));
@@ -292,7 +292,7 @@ async fn find_hosts(
         0 => HostsAre::Real,
         each => HostsAre::Pretended(each),
     };
-    let hosts = match told {
+    let hosts = match sent {
         Some((offer, all)) => endpoint.settle(are, offer, &all).await?,
         None => endpoint.find_hosts(are, (shared::CONTROL, shared::AREA)).await?,
     };

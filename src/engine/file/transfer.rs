@@ -212,7 +212,7 @@ impl File {
     ///
     /// # Errors
     /// The errors of [`File::write_at`].
-    pub(super) fn write_alone(&mut self, offset: u64, source: Source<'_>) -> Result<u64> {
+    pub(super) fn write_independent(&mut self, offset: u64, source: Source<'_>) -> Result<u64> {
         self.usable()?;
         self.handle.check_writable(FileOperation::Write, offset)?;
         let len = source.span() as u64;
@@ -233,7 +233,7 @@ impl File {
     ///
     /// # Errors
     /// The errors of [`File::read_at`].
-    pub(super) fn read_alone(&mut self, offset: u64, mut sink: Sink<'_>) -> Result<u64> {
+    pub(super) fn read_independent(&mut self, offset: u64, mut sink: Sink<'_>) -> Result<u64> {
         self.usable()?;
         let len = sink.span() as u64;
         let file = Extents::contiguous(offset, len)?;

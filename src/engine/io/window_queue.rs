@@ -313,9 +313,9 @@ impl WindowBuffer {
         let (mut pieces, mut end) = (&self.pieces[..], 0);
         for extent in window.segments() {
             end += extent.len;
-            let (here, behind) = pieces.split_at(pieces.partition_point(|piece| piece.position < end));
+            let (here, rest) = pieces.split_at(pieces.partition_point(|piece| piece.position < end));
             write_all_pieces(storage, here, extent.offset, written)?;
-            pieces = behind;
+            pieces = rest;
         }
         Ok(())
     }

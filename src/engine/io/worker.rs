@@ -23,7 +23,7 @@ use crate::world::waits::SleepCount;
 pub enum Task {
     /// Write the bytes.
     Write,
-    /// Read the bytes; bytes behind the end of the file are zeros.
+    /// Read the bytes; bytes past the end of the file are zeros.
     Read,
 }
 
@@ -71,7 +71,7 @@ pub struct Worker {
     shared: Arc<WorkerShared>,
 }
 
-/// What the helper threads of a file have in common.
+/// What the helper threads of a file share.
 struct WorkerShared {
     storage: Arc<dyn Storage>,
     waker: Arc<dyn Idle>,

@@ -101,7 +101,7 @@ fn take_complete<R: Ring, T>(ring: &R, (count, len): (u64, u64), take: impl Fn(u
     if from >= passed {
         return None;
     }
-    // Windows behind the ring have no data yet.
+    // Windows past the ring have no data yet.
     let to = passed.min(ring.unwritten().load(Ordering::SeqCst) + len);
     let (next, taken) = take(from, to);
     ring.taken().store(if next >= to { passed } else { next }, Ordering::SeqCst);

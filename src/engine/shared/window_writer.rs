@@ -22,7 +22,7 @@ use crate::error::{Error, FileOperation, Result};
 use crate::fabric::Endpoint;
 use crate::topology::Rank;
 
-/// Number of a window behind all windows: the position of a rank that has finished.
+/// One past the number of the last window: the position of a rank that has finished.
 pub const DONE: u64 = u64::MAX;
 
 /// The way in which the writer knows which bytes of a window have data.
@@ -86,8 +86,8 @@ impl WindowWriter<'_> {
         self.arena.parts().is_slow.load(Ordering::SeqCst) != 0
     }
 
-    /// Takes some of the windows `from..to`: full windows that are adjacent in memory, which are one write, and one window
-    /// with holes behind them. Returns also the first window that is not taken.
+    /// Takes some of the windows `from..to`: full windows that are adjacent in memory, which are one write, and one
+    /// window with holes after them. Returns also the first window that is not taken.
     fn take_some(&self, from: u64, to: u64) -> (u64, Taken) {
         let Self { arena, windows, .. } = *self;
         let mut taken = Taken::default();

@@ -123,8 +123,8 @@ impl DataCounts {
         self.placement += later.placement;
         self.ended = later.ended.or(self.ended);
         if let Some(rounds) = &mut self.rounds {
-            let behind = |round: TimedRound| TimedRound { round: before + round.round, ..round };
-            rounds.extend(later.rounds.into_iter().flatten().map(behind));
+            let renumbered = |round: TimedRound| TimedRound { round: before + round.round, ..round };
+            rounds.extend(later.rounds.into_iter().flatten().map(renumbered));
         }
     }
 
@@ -134,8 +134,8 @@ impl DataCounts {
         *self.fan_in.entry(ranks as u32).or_default() += 1;
     }
 
-    /// Counts a round that began at `begin` and ends now; the time for which other rounds were in flight counts once. `owned` has the number of ranks and of bytes of the file in
-    /// this rank's window, if it owned one.
+    /// Counts a round that began at `begin` and ends now; the time for which other rounds were in flight counts once.
+    /// `owned` has the number of ranks and of bytes of the file in this rank's window, if it owned one.
     pub fn exchanged(
         &mut self,
         round: u64,

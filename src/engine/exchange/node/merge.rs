@@ -126,12 +126,12 @@ impl<'a> Iterator for Overlaps<'a> {
     #[inline]
     fn next(&mut self) -> Option<&'a [OwnedExtent]> {
         let mut end = self.0.first()?.0.end();
-        let behind = self.0[1..].iter().position(|(extent, _)| {
+        let last = self.0[1..].iter().position(|(extent, _)| {
             let apart = extent.offset >= end;
             end = end.max(extent.end());
             apart
         });
-        let (overlap, rest) = self.0.split_at(behind.map_or(self.0.len(), |behind| behind + 1));
+        let (overlap, rest) = self.0.split_at(last.map_or(self.0.len(), |last| last + 1));
         self.0 = rest;
         Some(overlap)
     }

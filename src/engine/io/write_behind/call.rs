@@ -1,6 +1,6 @@
-//! Collective writes of a file: the one that runs, where its ranks write, and which of its bytes another rank must wait for; and the
-//! ranges of earlier ones, on which all ranks have agreed, without the parts that this rank has written itself. There, other ranks
-//! may have bytes that this rank must wait for.
+//! The running collective write of a file: where its ranks write, and for which of its bytes another rank must wait.
+//! And the ranges of earlier collective writes, on which all ranks have agreed, without the parts that this rank has
+//! written itself: there, other ranks may have bytes that this rank must wait for.
 
 use std::ops::Range;
 
@@ -93,7 +93,7 @@ struct InCall {
 pub struct CallRanges {
     /// What all ranks together have written.
     all: Vec<InCall>,
-    /// Parts that this rank has written, after it has waited for all others. Later calls may have written them again.
+    /// Parts that this rank has written, after it has waited for all others. Later calls may have overwritten them.
     own: Vec<InCall>,
 }
 
@@ -122,7 +122,7 @@ impl CallRanges {
             if is_joined {
                 range = range.start.min(part.range.start)..range.end.max(part.range.end);
             }
-            // What is written again by a later call counts for that call.
+            // Bytes that a later call overwrites count for the later call.
             !is_joined && (part.range.start < range.start || part.range.end > range.end)
         });
         if self.own.len() == MOST_RANGES {
@@ -131,7 +131,7 @@ impl CallRanges {
         self.own.push(InCall { range, number });
     }
 
-    /// Other ranks write bytes of the call `number` again that this rank has written.
+    /// Notes that other ranks overwrite bytes that this rank has written in the call `number`.
     pub fn forget_own(&mut self, number: u64) {
         self.own.retain(|part| part.number != number);
     }
@@ -183,7 +183,7 @@ mod tests {
         for (range, may_be) in [(10..40, false), (15..16, false), (9..11, true), (39..41, true), (100..200, false)] {
             assert_eq!(ranges.may_be_left(&range, None), may_be, "{range:?}");
         }
-        // The next call writes elsewhere, or the same again.
+        // The next call writes elsewhere, or the same range.
         ranges.note(100..200, 2);
         assert!(!ranges.may_be_left(&(10..40), None) && ranges.may_be_left(&(150..160), None));
         ranges.forget(1);

@@ -1,6 +1,6 @@
-//! Decides whether collective writes may leave bytes behind, and how many; and finds out, from this rank's own writes, whether a file
-//! is so fast that write-behind only costs a copy. Ranks need not agree on that, because each rank shows the bytes that it has,
-//! whatever the others do.
+//! Decides whether collective writes may buffer bytes, and how many; and finds out, from this rank's own writes,
+//! whether a file is so fast that write-behind only costs a copy. Ranks need not agree on that, because each rank shows
+//! the bytes that it has, whatever the others do.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, Once, PoisonError};
@@ -10,7 +10,7 @@ use tributary_base::wire;
 
 use crate::drivers::FileSystem;
 use crate::engine::choose::learned::FileSystemKey;
-use crate::engine::choose::{FAST_BYTES, FAST_WRITES, LEAST_BEHIND, SLOW_WRITES};
+use crate::engine::choose::{FAST_BYTES, FAST_WRITES, LEAST_BUDGET, SLOW_WRITES};
 use crate::engine::io::{Storage, calls};
 use crate::topology::Rank;
 use crate::world::process::{own_state, per_process};
@@ -39,7 +39,7 @@ impl SeenLocks {
         }
     }
 
-    /// Returns why no bytes can be left behind by ranks of one host, or of `several`.
+    /// Returns why ranks of one host, or of `several`, cannot buffer bytes.
     pub fn why_not(self, several: bool) -> Option<&'static str> {
         match self {
             Self::None => Some("the file has no locks on its parts (F_OFD_SETLK)"),
@@ -49,23 +49,23 @@ impl SeenLocks {
     }
 }
 
-/// Returns the budget of each rank for `trib_write_behind=each`: 0, which means off, or at least [`LEAST_BEHIND`]. Rank 0 prints
-/// a line, once in a process, if that is more than `each`.
+/// Returns the budget of each rank for `trib_write_behind=each`: 0, which means off, or at least [`LEAST_BUDGET`]. Rank
+/// 0 prints a line, once in a process, if that is more than `each`.
 pub fn usable_budget(each: u64, rank: Rank) -> u64 {
     per_process! {
         static SAID: Once = Once::new();
     }
-    if each == 0 || each >= LEAST_BEHIND {
+    if each == 0 || each >= LEAST_BUDGET {
         return each;
     }
     if rank == 0 {
         SAID.call_once(|| {
             crate::say(format_args!(
-                "trib_write_behind={each} is taken as {LEAST_BEHIND} bytes for each rank, the minimum"
+                "trib_write_behind={each} is taken as {LEAST_BUDGET} bytes for each rank, the minimum"
             ));
         });
     }
-    LEAST_BEHIND
+    LEAST_BUDGET
 }
 
 /// Returns the budget of each of `ranks` ranks of this host for `trib_write_behind=auto`.
@@ -79,14 +79,14 @@ fn share(memory: u64, ranks: usize) -> u64 {
     (memory / 16 / ranks.max(1) as u64).min(256 << 20)
 }
 
-/// Limits of what a rank leaves behind.
+/// Limits of what a rank buffers.
 #[derive(Debug, Clone, Copy)]
 pub struct WriteBehindLimits {
     /// Maximum number of bytes.
     pub bytes: u64,
     /// Maximum number of threads that write at a time.
     pub threads: u32,
-    /// Key of the file system, if the rank writes at once where the file is fast; `None` if it leaves bytes behind anyway.
+    /// Key of the file system, if the rank writes at once where the file is fast; `None` if it buffers bytes anyway.
     pub adapts_on: Option<FileSystemKey>,
 }
 

@@ -12,7 +12,7 @@ impl StallWatchdog {
     /// library.
     pub(super) fn line_of_one_elsewhere(&self, call: &str, mpi: &str) -> String {
         let (rank, seconds, path) = (self.rank, self.limit.as_secs(), self.path.display());
-        let alone = match mpi.split_once(' ') {
+        let without_library = match mpi.split_once(' ') {
             Some(("Open", _)) if call.starts_with("MPI_") => {
                 ". Without this library (TRIB_DISABLE=1), Open MPI completes such a call in its start"
             }
@@ -21,7 +21,7 @@ impl StallWatchdog {
         let (at, remedy) = in_flight(call);
         format!(
             "rank {rank} started {call} of {path} and has not worked on it for {seconds} s, and other ranks may wait for it: a rank \
-             works on a call in flight only in {at}; {remedy}{alone}"
+             works on a call in flight only in {at}; {remedy}{without_library}"
         )
     }
 
