@@ -10,7 +10,7 @@ use super::extents::{Base, Extents, ListNode, NodeGroup, check_end, out_of_range
 use super::packed::{Packed, Summary};
 use crate::error::{Error, Result};
 
-/// Maximum number of extents of a sequence that is packed, not made a group: a list is faster to walk.
+/// A sequence with at most this number of extents is packed instead of made a group: a list is faster to walk.
 const PACKED_LIMIT: u64 = 256;
 /// Maximum number of extents of a part that is packed together with its neighbours: packed, such a part takes no more
 /// memory than a node.

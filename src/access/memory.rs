@@ -229,7 +229,7 @@ impl Access<'_> {
         }
     }
 
-    /// Returns the access of the same memory with other extents, or with the same for a part of a call.
+    /// Returns this access with other extents, for a call or for a part of it.
     #[inline]
     pub fn with_file<'b>(&'b mut self, file: &'b Extents) -> Access<'b> {
         Access { file, layout: self.layout, memory: self.memory.reborrow() }

@@ -1,8 +1,9 @@
 //! Parts of sequences of extents: the bytes of the file that a rank sees through a file view, as MPI defines it (MPI 4.1, section
 //! 14.3), and the slices of a sequence that such a view selects.
 //!
-//! Where a sequence is regular, its nodes give a slice by arithmetic. So they show, too, whether the sequence equals another one
-//! shifted by some bytes. (Often a time step is the step before, shifted towards the end of the file.)
+//! A slice of a regular sequence is computed from its nodes, without a walk over its extents. The nodes also show if a
+//! sequence equals another one shifted by some bytes. (A time step is often the step before, shifted towards the end of
+//! the file.)
 
 use super::Extent;
 use super::extents::{Base, Extents, Level, ListNode};

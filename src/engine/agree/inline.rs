@@ -109,7 +109,7 @@ pub fn write(
     (others, starts): (&[&[u8]], &[u32]),
     written: &mut u64,
 ) -> Result<(), StorageFailure> {
-    // Taken, not borrowed: the thread may do something else while the file writes.
+    // Take the memory instead of borrowing it: the write of the file may call this function on the same thread.
     let mut scratch = SCRATCH.take();
     let Scratch { pieces, joined } = &mut scratch;
     pieces.clear();

@@ -210,7 +210,7 @@ impl Combine for ClosingVote<'_> {
     }
 }
 
-/// Writes the remaining windows, and adds what they know to the outcome of all ranks. If the windows must be refilled,
+/// Writes the remaining windows, and adds their counts to the outcome of all ranks. If the windows must be refilled,
 /// resets them.
 fn close_windows(writer: &WindowWriter<'_>, all: &mut CallOutcome) {
     writer.try_write();

@@ -1,5 +1,5 @@
-//! Chooses how the bytes of a call go: pure functions of values that all ranks agree on. This file has every threshold of the engine,
-//! with its unit and reason.
+//! Chooses how the bytes of a call go: pure functions of values that all ranks agree on. This file has every threshold
+//! of the engine, with its unit and reason.
 //!
 //! | module | holds |
 //! |---|---|

@@ -185,7 +185,7 @@ pub struct WritersBeside {
     pub have_sieved: bool,
 }
 
-/// The decision if a rank may write before the first agreement.
+/// What a rank knows to decide if it may write before the first agreement.
 #[derive(Debug, Default)]
 pub struct EarlyWrites {
     beside: Option<WritersBeside>,

@@ -48,7 +48,7 @@ pub struct Delivering<'r, 'a> {
     pub rank: Rank,
     /// The rounds in flight, in order.
     pub rounds: &'r mut VecDeque<RoundDelivered>,
-    /// Index of the round that the next calls are about.
+    /// Index in `rounds` of the round that the next calls access.
     pub turn: usize,
     /// This rank's part in the shared memory of its node.
     pub inside: Option<&'r mut NodeMember<'a>>,

@@ -33,7 +33,8 @@ impl Access {
     }
 }
 
-/// Runs a write and a read, in which `poor` gets no memory for messages, and then both with memory. `due` has whether each fails.
+/// Runs a write and a read in which rank `poor` gets no memory for messages, and then both with memory. `due` says if
+/// the first write, and the first read, must fail.
 fn check(hints: &str, len: u64, overlap: u64, poor: u64, due: [bool; 2]) {
     let what = format!("pieces of {len}, overlap {overlap}, rank {poor}, {hints}");
     let directory = tempfile::tempdir().unwrap();

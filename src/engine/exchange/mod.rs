@@ -79,7 +79,7 @@ pub struct Exchange<'a> {
     pub reuse: Option<Reuse>,
     /// True if only the ranks of this call, in this call, can be writing the file now.
     pub is_sole: bool,
-    /// True if this is a part of a call: its plan is not that of a call with the same access.
+    /// True if this exchange moves a part of a call: then its plan is not kept, because it fits no whole call.
     pub is_part: bool,
     /// This rank's numbers, and its error.
     pub own: &'a mut CallTotals,
@@ -168,7 +168,7 @@ impl Exchange<'_> {
         }
         let mut sieve = terms.write_sieve(self.is_sole);
         if direction == Direction::Write && !plan.announced.incoming.is_empty() && left.has_holes() {
-            // Not earlier: another rank may have written until it came to the call. Not later: aggregators then write.
+            // Ask for the end here: before, another rank may still have been writing; after, aggregators write.
             sieve = sieve.with_end(|| handle.end());
         }
         if let Some(queue) = &mut handle.queue {
@@ -204,7 +204,7 @@ impl Exchange<'_> {
         }
         self.own.outcome.error = self.own.outcome.error.take().or(self.own.counts.error.take());
         if self.own.outcome.error.is_some() {
-            // A file that could not be opened may be there the next time.
+            // The next call makes a new queue, and tries to open the file if it was not opened.
             self.handle.queue = None;
         }
         self.observers.add_fan_in(std::mem::take(&mut self.own.counts.fan_in));

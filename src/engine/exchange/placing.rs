@@ -55,7 +55,7 @@ pub struct Placing<'r, 'a> {
     pub rank: Rank,
     /// The rounds in flight, in order.
     pub rounds: &'r mut VecDeque<RoundPlaced>,
-    /// Index of the round that the next calls are about.
+    /// Index in `rounds` of the round that the next calls access.
     pub turn: usize,
     /// This rank's part in the shared memory of its node.
     pub inside: Option<&'r mut NodeMember<'a>>,

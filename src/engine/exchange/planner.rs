@@ -99,9 +99,10 @@ impl ExchangePlanner {
         if bytes <= self.tiny_call { &self.tiny } else { &self.roles }
     }
 
-    /// Divides the file between the aggregators of a call, and chooses the layers of messages. `histogram` is the sum of
-    /// [`count_bytes`](crate::engine::exchange::plan::count_bytes) over all ranks if [`ExchangePlanner::needs_histogram`], or else empty.
-    /// `learned` is what earlier calls have shown. The same on all ranks. Local.
+    /// Divides the file between the aggregators of a call, and chooses the layers of messages. `histogram` is the sum
+    /// over all ranks of [`count_bytes`](crate::engine::exchange::plan::count_bytes) if
+    /// [`ExchangePlanner::needs_histogram`] returns true, or else empty. `learned` is what earlier calls have shown.
+    /// The same on all ranks. Local.
     pub fn divide(&self, amount: &AccessStats, histogram: &[u64], learned: &Learned) -> Division<'_> {
         let AccessStats { start, end, bytes, .. } = *amount;
         let roles = self.roles(bytes);

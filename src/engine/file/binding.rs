@@ -1,5 +1,5 @@
-//! What bindings to other languages and libraries need on a file, and programs do not; and collective calls in which another library,
-//! such as the MPI library, works on the same file.
+//! What bindings to other languages and libraries need on a file, and programs do not; and collective calls in which
+//! another library, such as the MPI library, works on the same file.
 //!
 //! The engine keeps its own calls and the other library's in order: another library lets a rank return as soon as the rank's own
 //! work is done, and the engine lets a rank write before the ranks agree.

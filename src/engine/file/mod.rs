@@ -61,13 +61,13 @@ pub struct File {
     setup: Setup,
     /// This rank's handle of the file, which it opens when it first needs it.
     handle: FileHandle,
-    /// What calls leave for the next calls.
+    /// State that calls keep for the next calls.
     calls: FileCalls,
     /// Who observes the calls.
     observers: Observers,
 }
 
-/// What the calls on a file leave for the next calls, and what the caller sets for them.
+/// State that the calls on a file keep for the next calls, and what the caller sets for them.
 #[derive(Default)]
 struct FileCalls {
     /// Plans of earlier calls.
@@ -78,7 +78,7 @@ struct FileCalls {
     may_overlap: bool,
     /// True if, in the last read, ranks certainly wanted different bytes and may read by themselves.
     reads_disjoint: bool,
-    /// The decision if ranks may write before all are in the call.
+    /// Decides if this rank may write before all ranks are in the call.
     early: EarlyWrites,
     /// The value of [`File::set_sole_writer`]; `None` if nobody set it.
     sole_writer: Option<bool>,

@@ -378,7 +378,7 @@ fn made(arguments: &OpenArguments<'_>, alike: AgreedValues) -> Result<Created> {
         layout.direct_from = None;
     }
     let found = calls::identity(&*file);
-    // A file without identity shares nothing with others.
+    // What is learned on a file without identity is not kept for other files.
     let device = found.as_ref().ok().copied().flatten();
     let file_system = device.map_or(0, |[machine, device, _]| {
         fingerprint([

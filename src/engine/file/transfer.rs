@@ -1,5 +1,5 @@
-//! Moves bytes between memory and file: what a rank asks of a collective write or read, the body of such a call, the ways
-//! to wait for it, one of which is an [`Operation`]; and the independent writes and reads of one rank, which do not cache.
+//! Moves bytes between memory and file. Collective: the request of a rank ([`Asked`]), the body of such a call, and the
+//! ways to wait for it, for example an [`Operation`]. Independent: the writes and reads of one rank.
 
 use std::future::Future;
 use std::pin::{Pin, pin};

@@ -1,5 +1,5 @@
-//! The bodies of the calls that make no transfer: the opening, sync, the size of the file, agreements for the caller, the close; and
-//! what is in force for an open file.
+//! The bodies of the calls that make no transfer: the opening, sync, the size of the file, agreements for the caller,
+//! the close; and what is in force for an open file.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

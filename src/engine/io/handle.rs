@@ -35,7 +35,7 @@ use crate::error::{Error, FileOperation, IoCause, IoClass, Result};
 use crate::fabric::Idle;
 use crate::topology::Rank;
 
-/// Message of a rank that finds another file under the name than rank 0.
+/// Message of a rank that opens another file than rank 0 under the same path.
 const NOT_SHARED: &str =
     "the host of this rank has another file of this name than that of rank 0: they do not share the directory";
 

@@ -1,5 +1,5 @@
-//! File I/O through the trait [`Storage`]: complete writes and reads, windows, and failures of one rank. Every call on the file goes
-//! through `calls`.
+//! File I/O through the trait [`Storage`]: complete writes and reads, windows, and failures of one rank. Every call on
+//! the file goes through `calls`.
 
 pub(in crate::engine) mod calls;
 pub(in crate::engine) mod direct;

@@ -540,7 +540,7 @@ mod tests {
         let runs = strided(4096, 100, 100, 3000);
         let calls = written(&file, 4096, &runs, sieve_of(Switch::Automatic, KnownBytes::Data, &file));
         assert_eq!(calls, Calls { writes: 1, questions: 1, ..Calls::default() });
-        // The group is 16 runs or fewer, or too sparse to be read: one write all the same.
+        // Also a group of 16 runs, which would not be read: the gaps have no data, so one write is enough.
         let file = Paged::with_data(1 << 20, &[]);
         let runs = strided(4096, 16, 100, 1000);
         let calls = written(&file, 4096, &runs, sieve_of(Switch::Automatic, KnownBytes::Data, &file));

@@ -1,9 +1,10 @@
 //! Who may use a window of the ring, and when: the part of a call through windows in which ranks change the same integers without a
 //! lock.
 //!
-//! Every rank publishes the first window that it may still access. Windows that all ranks have passed are complete. A rank that has
-//! passed some looks whether they can be written now: it takes them under a lock, writes them without it, and gives their memory back.
-//! So no window stays unwritten, and no rank accesses a window while another writes it. The tests try every order of these accesses.
+//! Every rank publishes the first window that it may still access. Windows that all ranks have passed are complete. A
+//! rank that has passed some windows checks if they can be written now: it takes them under a lock, writes them without
+//! it, and gives their memory back. So no window stays unwritten, and no rank accesses a window while another writes
+//! it. The tests try every order of these accesses.
 
 use std::sync::atomic::Ordering;
 
@@ -40,7 +41,7 @@ pub trait Ring {
     /// Returns the number of ranks that are writing windows.
     fn writers(&self) -> &Self::U32;
 
-    /// Tells the ranks that wait that the ring has changed.
+    /// Wakes the ranks that wait for a change of the ring.
     fn advance(&self);
 
     /// Lets other ranks run.
@@ -62,9 +63,10 @@ pub fn is_free(ring: &impl Ring, number: u64, len: u64) -> bool {
     number < ring.unwritten().load(Ordering::SeqCst) + len
 }
 
-/// Writes the complete windows of `count`, unless `most()` other ranks are writing. `take(from, to)` takes some of these windows, and
-/// returns also the first that it has not taken; the rank then has the lock. `write` writes them, without the lock. Every rank that
-/// completes a window calls this, or is about to; a rank that has written looks for further windows. So no window stays unwritten.
+/// Writes the complete windows of `count`, unless `most()` other ranks are writing. `take(from, to)` takes some of
+/// these windows, and returns also the first that it has not taken; the rank then has the lock. `write` writes them,
+/// without the lock. Every rank that completes a window calls this, or is about to; a rank that has written looks for
+/// further windows. So no window stays unwritten.
 pub fn write_complete<R: Ring, T>(
     ring: &R,
     (count, len): (u64, u64),

@@ -1,7 +1,7 @@
 //! A write through windows in shared memory: copies a rank's bytes into the windows, and writes complete windows to the file.
 //!
-//! Any rank may write windows: one at a time, in ascending order, because file systems lock a file during a write; several at a time
-//! if the file is so slow that it is not the lock or a copy that takes the time.
+//! Any rank may write windows: one rank at a time, in ascending order, because file systems lock a file during a write;
+//! several ranks at a time if the file itself takes the time, and not the lock or a copy.
 
 use std::cell::{OnceCell, RefCell};
 use std::ops::Range;

@@ -77,17 +77,18 @@ impl Observers {
         self.watchdog.show(name);
     }
 
-    /// The rank has moved its bytes before the first agreement.
+    /// Notes that the rank has moved its bytes before the first agreement.
     pub fn moved_early(&mut self) {
         self.clock.lap(Lap::Elsewhere);
     }
 
-    /// The ranks have agreed, and move their bytes now.
+    /// Notes that the ranks have agreed, and move their bytes now.
     pub fn move_bytes(&mut self) {
         self.clock.lap(Lap::Agreement);
     }
 
-    /// The rank has moved its bytes. If the ranks still have to agree on the outcome, begins the wait for them.
+    /// Notes that the rank has moved its bytes. If the ranks still have to agree on the outcome, begins the wait for
+    /// them.
     pub fn moved(&mut self, own: &CallTotals, agrees: bool) {
         self.clock.lap(Lap::Elsewhere);
         if let Some(recorded) = &mut self.recorded {

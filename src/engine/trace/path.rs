@@ -116,7 +116,7 @@ pub enum Reason {
     HostsApart,
     /// A read of few requests; no two ranks want the same byte.
     FewApart,
-    /// The data came with the first agreement.
+    /// The data was piggybacked on the first agreement.
     Inline,
     /// Every rank wrote its large requests before the first agreement.
     WroteItself,

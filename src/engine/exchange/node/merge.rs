@@ -1,9 +1,9 @@
 //! How a local aggregator merges the extents of its members.
 //!
-//! Extents are merged into one list. The order in which the bytes of the members make up the list is recorded. Merging is done once,
-//! in the metadata phase. From the order follow the positions of each member's bytes in the messages of the rounds. The order
-//! compresses as the extents do. Overlapping extents of several members are split into parts that each member has completely or
-//! not at all ([`shared`]).
+//! Extents are merged into one list, once, in the metadata phase. The order in which the bytes of the members make up
+//! the list is recorded. From the order follow the positions of each member's bytes in the messages of the rounds. The
+//! order compresses as the extents do. Overlapping extents of several members are split into parts that each member has
+//! completely or not at all ([`shared`]).
 
 use std::collections::BTreeSet;
 

@@ -58,7 +58,7 @@ impl RunningCall {
         self.agreed.is_repeated = true;
     }
 
-    /// Returns true if only this rank has written what it writes in the call.
+    /// Returns true if no other rank writes the bytes that this rank writes in the call.
     pub fn owns_bytes(&self) -> bool {
         !self.agreed.may_overlap
     }
@@ -77,7 +77,8 @@ impl RunningCall {
     }
 }
 
-/// Maximum number of ranges that are kept apart.
+/// Maximum number of ranges in a list. With more, the ranges of all ranks become one, and the ranges of this rank are
+/// forgotten.
 const MOST_RANGES: usize = 64;
 
 /// A part of the file, in a collective write.

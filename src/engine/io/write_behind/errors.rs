@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::error::{Error, Result};
 
-/// Maximum number of collective writes whose errors are kept apart.
+/// Maximum number of errors that are kept. Errors of further collective writes are only counted.
 const MOST: usize = 64;
 
 /// An error that no call has returned.

@@ -122,7 +122,7 @@ impl FileSpeed {
         }
     }
 
-    /// Notes a write of `bytes` bytes. `is_slow` is that of [`Pace`](crate::engine::io::worker::Pace).
+    /// Notes a write of `bytes` bytes. `is_slow` comes from [`Pace`](crate::engine::io::worker::Pace).
     pub fn note(&mut self, bytes: u64, is_slow: bool) {
         if is_slow {
             (self.fast, self.slow) = ((0, 0), self.slow.saturating_add(1));

@@ -1,8 +1,8 @@
 //! Write-behind: a collective write returns when its bytes are in memory of the ranks that would write them, and threads
 //! write them to the file later. The threads send no messages.
 //!
-//! [`WriteBehind`] knows the calls on a file, and has the threads. [`file::WriteBehindFile`] stands between the engine and the file.
-//! It is a [`Storage`], so every path of a call goes through it:
+//! [`WriteBehind`] knows the calls on a file, and has the threads. [`file::WriteBehindFile`] stands between the engine
+//! and the file. It is a [`Storage`], so every path of a call goes through it:
 //!
 //! - During a collective write ([`call`]), a write to the storage copies the bytes and returns ([`queue`]). At all other
 //!   times, if there is no memory, no thread or no lock, and on a file that has shown to be fast ([`limits`]), it writes at
