@@ -1,4 +1,4 @@
-//! Numbers of the accesses of one or more ranks.
+//! Counts bytes and extents of the accesses of one or more ranks, and finds their range.
 
 use tributary_base::wire;
 

@@ -42,7 +42,7 @@ pub struct Facts {
     pub transferred: u64,
     /// Maximum time over ranks for these bytes, in microseconds.
     pub micros: u64,
-    /// True if all remaining data of the ranks comes along with the facts.
+    /// True if the ranks send all their remaining data with the facts.
     pub is_inline: bool,
     /// True if only the ranks of this call, in this call, can be writing the file now.
     pub is_sole: bool,
@@ -192,8 +192,8 @@ impl Agreed {
                 left: until(left),
                 disjoint,
                 hosts_are_apart: apart,
-                // Data that came along must not overwrite bytes that ranks have already written: then it goes through
-                // the exchange.
+                // Data that was sent with the facts must not overwrite bytes that ranks have already written: then it
+                // goes through the exchange.
                 is_inline: facts.is_inline && (transferred == 0 || disjoint == Some(true)),
                 no_memory: false,
                 transferred,
@@ -231,8 +231,8 @@ impl Agreed {
         }
     }
 
-    /// Writes the data that came along, on the one rank that decides. `write` writes and counts bytes. Errors name this
-    /// rank and the file's path.
+    /// Writes the data that ranks sent with the facts, on the one rank that decides. `write` writes and counts bytes.
+    /// Errors name this rank and the file's path.
     ///
     /// # Errors
     /// The file cannot be opened or written; then `failed` names this rank.

@@ -1,5 +1,5 @@
-//! What the exchanges of a file have shown, and what follows for the next ones: windows, and the part of the file that
-//! each aggregator gets. The same on all ranks, because it comes from the agreed outcome of calls and costs no message.
+//! Learns from the exchanges of a file how to divide the next ones: the size of windows, and the part of the file of
+//! each aggregator. The same on all ranks, because it comes from the agreed outcome of calls and costs no message.
 
 use std::collections::BTreeMap;
 use std::fmt::{Display, Formatter};
@@ -104,7 +104,7 @@ impl Paces {
 /// Share of an aggregator that is as fast as the others.
 const WHOLE: u32 = 1 << 16;
 
-/// What the exchanges of a file have shown.
+/// What was learned from the exchanges of a file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Learned {
     /// Paces, if windows follow from them.
@@ -115,7 +115,7 @@ pub struct Learned {
     pub changes: u32,
     /// True if every rank has sent messages to aggregators, so that it is connected with them.
     pub connected: bool,
-    /// True if a call has shown how long the aggregators take in the file.
+    /// True if the times of the aggregators in the file are known from a call.
     pub timed: bool,
     /// Rank that was slow or fast in the last call, without being clearly so.
     suspect: Option<Rank>,
@@ -124,15 +124,15 @@ pub struct Learned {
 wire::fields!(struct Learned { paces, shares, changes, connected, timed, suspect });
 
 own_state! {
-    /// What the last file on each file system has shown, on rank 0 of its ranks.
+    /// What was learned on the last file on each file system; on rank 0 of its ranks.
     static KEPT: Mutex<BTreeMap<FileSystemKey, Learned>> = Mutex::new(BTreeMap::new());
 }
 
-/// Hash of a file system, its driver, and the number of ranks that use it. 0: files on it have nothing in common.
+/// Hash of a file system, its driver, and the number of ranks that use it. 0: nothing is kept for the next file.
 pub type FileSystemKey = u64;
 
 impl Learned {
-    /// Returns what the last file on a file system has shown. Local.
+    /// Returns what was learned on the last file on a file system. Local.
     pub fn kept(key: FileSystemKey) -> Self {
         KEPT.with(|kept| kept.lock().unwrap_or_else(PoisonError::into_inner).get(&key).cloned()).unwrap_or_default()
     }
@@ -205,7 +205,7 @@ impl Learned {
     }
 }
 
-/// What the exchanges of a file have shown, for reports.
+/// What was learned from the exchanges of a file, for reports.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct LearnedFacts {
     /// Bytes a second of an aggregator in messages, if windows follow from it.

@@ -6,7 +6,7 @@
 //! | [`rules`] | the rules by which one rank chooses the path of a call, and a rank writes or reads before the ranks agree |
 //! | [`windows`] | divides the file into windows |
 //! | [`layers`] | one layer of messages or two, by predicted cost |
-//! | [`learned`] | what earlier calls have shown |
+//! | [`learned`] | what was learned from earlier calls |
 //!
 //! Sizes of slots, messages and tables are no thresholds; they are defined beside the code that uses them. The hints
 //! are in `src/hints`, and the properties of file systems in the drivers.
@@ -138,7 +138,7 @@ pub const ROUNDS_AHEAD: usize = 4;
 /// more rounds of them at a time would only delay the first window.
 pub const LONG_MESSAGE: u64 = 64 << 10;
 
-// What exchanges show about the next ones.
+// Learning from exchanges, for the next ones.
 
 /// Minimum size of a window that follows from measured times, in bytes.
 pub const LEAST_LEARNED: u64 = 128 << 10;

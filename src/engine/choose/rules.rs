@@ -44,7 +44,7 @@ pub struct CallShape {
     pub disjoint: Option<bool>,
     /// True if it is certain that no two hosts have bytes in the same range.
     pub hosts_are_apart: bool,
-    /// True if the data of all ranks came along with their facts.
+    /// True if all ranks sent their data with their facts.
     pub is_inline: bool,
     /// True if there is no shared memory for windows.
     pub no_memory: bool,
@@ -135,7 +135,7 @@ impl Rules<'_> {
     }
 
     /// Returns the path of ranks that exchange messages like [`Rules::by_messages`], but ignores hosts, few pieces, and
-    /// data that came along.
+    /// data that was sent with the facts.
     fn among_ranks(&self, left: &AccessStats, overlap: bool) -> (Path, Reason) {
         let Self { hints, direction, .. } = *self;
         let (bytes, mean, large) = (left.bytes, left.mean(), self.large());
@@ -180,8 +180,8 @@ impl Rules<'_> {
 pub struct WritersBeside {
     /// True if all ranks are known to be in this call: none of them is in a call of the other library.
     pub all_are_here: bool,
-    /// True if the other library has written a strided access for this rank, with data sieving if nobody keeps it
-    /// from that. Then ranks stop writing early, so that it may sieve.
+    /// True if the other library has written a strided access for this rank, with data sieving unless that is
+    /// prevented. Then ranks stop writing early, so that the other library may sieve.
     pub have_sieved: bool,
 }
 

@@ -66,7 +66,7 @@ pub struct Exchange<'a> {
     pub handle: &'a mut FileHandle,
     /// Plans of earlier calls.
     pub plans: &'a mut Plans,
-    /// What earlier calls have shown.
+    /// What was learned from earlier calls.
     pub learned: &'a Learned,
     /// Observers of the call.
     pub observers: &'a mut Observers,

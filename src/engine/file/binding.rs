@@ -174,8 +174,8 @@ pub fn exchange_window(file: &File) -> Option<u64> {
     file.calls.plans.current().map(|plan| plan.domains.window_bytes())
 }
 
-/// Returns what exchanges on this file, or on the last file on the same file system, have shown about the next ones;
-/// `None` if nothing changed by it. Local.
+/// Returns what was learned from exchanges on this file, or on the last file on the same file system; `None` if it
+/// changes nothing. Local.
 pub fn learned(file: &File) -> Option<LearnedFacts> {
     LearnedFacts::of(&file.calls.learned, &file.setup.exchange.roles.aggregators)
 }

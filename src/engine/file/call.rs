@@ -334,7 +334,7 @@ impl File {
             let error = own.as_ref().and_then(|own| own.outcome.error.as_ref());
             return Err(broadcast_error(&mut self.endpoint, failed, error).await?);
         }
-        // Reads follow what writes have shown, so that both can use the same plan.
+        // Learn from writes, or from reads of a file that is only read, so that writes and reads can use the same plan.
         let shows = direction == Direction::Write || self.setup.file.mode == Mode::Read;
         if let (Path::Exchange, Some(own), true) = (agreed.decision.path, own.as_ref(), shows && !*has_learned) {
             self.learn_times(&agreed.shape.left, own, all);
@@ -435,7 +435,8 @@ impl File {
         }
     }
 
-    /// Remembers what a call shows about the next one. (A read in which no rank wanted bytes shows nothing.)
+    /// Keeps what is learned from a call for the next one. (Nothing is learned from a read in which no rank wanted
+    /// bytes.)
     fn learn(&mut self, team: &Team, direction: Direction, agreed: &Agreed) {
         match direction {
             Direction::Write => self.calls.may_overlap |= agreed.redone,

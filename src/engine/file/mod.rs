@@ -72,9 +72,9 @@ pub struct File {
 struct FileCalls {
     /// Plans of earlier calls.
     plans: Plans,
-    /// What exchanges have shown about the next ones.
+    /// What was learned from exchanges, for the next ones.
     learned: Learned,
-    /// True if ranks may have written the same bytes in some call.
+    /// True if ranks may have written the same bytes in an earlier call.
     may_overlap: bool,
     /// True if, in the last read, ranks certainly wanted different bytes and may read by themselves.
     reads_disjoint: bool,

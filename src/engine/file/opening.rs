@@ -43,9 +43,9 @@ pub struct Created {
     pub identity: Option<Identity>,
     /// Key of the hash that shows whether pieces tile a range.
     pub key: u64,
-    /// Key of the file system, for what its files have in common.
+    /// Key of the file system: what is learned on one of its files is used on the next.
     pub file_system: FileSystemKey,
-    /// What the last file on the file system has shown.
+    /// What was learned on the last file on the file system.
     pub learned: Learned,
     /// Other values that the ranks have agreed on.
     pub alike: AgreedValues,

@@ -1,5 +1,5 @@
-//! What is fixed when a file is opened: what its I/O depends on ([`FileTerms`]), as plain data; the groups of its ranks, by the
-//! memory that they share; and two planners, of windows in shared memory and of exchanges.
+//! The settings that are fixed when a file is opened: those that its I/O depends on ([`FileTerms`]), as plain data; the
+//! groups of its ranks, by the memory that they share; and two planners, of windows in shared memory and of exchanges.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -40,9 +40,9 @@ pub struct Setup {
     pub no_write_behind: Option<&'static str>,
     /// True if all ranks record their calls for a capture.
     pub is_captured: bool,
-    /// Key of the file system, for what its files have in common.
+    /// Key of the file system: what is learned on one of its files is used on the next.
     pub file_system: FileSystemKey,
-    /// What the last file on the file system had shown when the file was opened.
+    /// What was learned on the last file on the file system, when this file was opened.
     pub learned: Learned,
     /// What a rank's part in a first agreement depends on.
     pub votes: VoteTerms,
@@ -131,7 +131,7 @@ impl Setup {
         let exchange = ExchangePlanner::new(endpoint.rank(), &topology, layout, driver, &hints, costs)?;
         let windows = exchange.windows;
         let votes = VoteTerms::new(Tiling::from_key(key), by_host, &hints, &exchange, &layout);
-        // Files that are only read may be copies on the disks of the hosts.
+        // Each host may have its own copy of a file that is only read, so do not compare identities.
         let identity = identity.filter(|_| several && mode != Mode::Read);
         let (learned, lock_unit) =
             (if hints.aggregators_fixed { Learned::default() } else { learned }, windows.lock_unit);

@@ -565,7 +565,7 @@ mod tests {
         assert_eq!(calls, Calls { writes: 1, reads: 1, read, questions: 2 });
         let calls = written(&file, 10_000, &runs, sieve_of(Switch::Automatic, KnownBytes::End, &file));
         assert_eq!(calls, Calls { writes: 1, reads: 1, read, questions: 0 });
-        // Where each host has an old end of the file, it is not used.
+        // A host may know only an old end of the file: then the end is not used.
         let old = Sieve::of_write(Switch::Automatic, 1, true, KnownBytes::Nothing).with_end(|| 0);
         assert_eq!(written(&file, 10_000, &runs, old), Calls { writes: 1, reads: 1, read, questions: 0 });
     }

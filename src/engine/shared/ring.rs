@@ -1,5 +1,5 @@
-//! Who may use a window of the ring, and when: the part of a call through windows in which ranks change the same integers without a
-//! lock.
+//! Decides which rank may use a window of the ring, and when: the part of a call through windows in which ranks change
+//! the same integers without a lock.
 //!
 //! Every rank publishes the first window that it may still access. Windows that all ranks have passed are complete. A
 //! rank that has passed some windows checks if they can be written now: it takes them under a lock, writes them without
@@ -58,7 +58,8 @@ pub fn passed(ring: &impl Ring) -> u64 {
     (0..ring.ranks()).map(|place| ring.position(place).load(Ordering::SeqCst)).min().unwrap_or(0)
 }
 
-/// Returns true if this rank may access window `number` of a ring of `len` windows: the window before it in its memory is written.
+/// Returns true if this rank may access window `number` of a ring of `len` windows: the earlier window at its place is
+/// written.
 pub fn is_free(ring: &impl Ring, number: u64, len: u64) -> bool {
     number < ring.unwritten().load(Ordering::SeqCst) + len
 }

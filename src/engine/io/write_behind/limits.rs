@@ -91,11 +91,11 @@ pub struct WriteBehindLimits {
 }
 
 own_state! {
-    /// File systems on which this rank's last file was fast, or not.
+    /// True for a file system on which this rank's last file was fast, by key.
     static KEPT: Mutex<BTreeMap<FileSystemKey, bool>> = Mutex::new(BTreeMap::new());
 }
 
-/// The speed that the last writes of this rank have shown.
+/// The speed of the last writes of this rank.
 #[derive(Default)]
 pub struct FileSpeed {
     is_fast: bool,
@@ -106,7 +106,8 @@ pub struct FileSpeed {
 }
 
 impl FileSpeed {
-    /// Returns what this rank's last file on a file system has shown. One slow write then shows the contrary.
+    /// Returns the speed of this rank's last file on a file system. One slow write is then enough to make the file
+    /// slow.
     pub fn kept(key: FileSystemKey) -> Self {
         let kept = KEPT.with(|kept| kept.lock().unwrap_or_else(PoisonError::into_inner).get(&key).copied());
         match kept {

@@ -89,7 +89,7 @@ struct WriteBehindState {
     idle: u32,
     /// True if the last write took so long that several threads write at a time.
     is_slow: bool,
-    /// Speed that the last writes have shown, if this rank adapts to it.
+    /// Speed of the last writes, if this rank adapts to it.
     speed: FileSpeed,
     /// True if threads end when they have nothing to write.
     is_ending: bool,
@@ -240,8 +240,9 @@ impl WriteBehind {
         self.lock().errors.first()
     }
 
-    /// Ends a call with this outcome, the same on all ranks. Forgets the error that it has returned, if it is of this rank. In a
-    /// call that has failed, other ranks may have written early, anywhere: they may have been in another call.
+    /// Ends a call with this outcome, the same on all ranks. Forgets the error that the call has returned, if it is of
+    /// this rank. After a failed call, other ranks may have written anywhere before the agreement: they may have been
+    /// in another call.
     pub fn returned<T>(&self, outcome: &Result<T>) {
         let mut state = self.lock();
         if outcome.is_err() && self.ranks > 1 {
@@ -321,8 +322,8 @@ impl WriteBehind {
         Ok(())
     }
 
-    /// Waits until an access of `range` that MPI runs finds what completed calls define: the bytes of `range`, and a file
-    /// that does not end in it although later bytes are not written yet. Costs a question for the size if such bytes are
+    /// Waits until an access of `range` by MPI finds what completed calls have written: the bytes of `range`, and an
+    /// end of the file after `range` if later bytes are still buffered. Costs a query of the size if such bytes are
     /// known.
     ///
     /// # Errors

@@ -18,8 +18,8 @@ own_state! {
 per_process! {
     /// True once the process has made a [`WriteBehind`].
     static IS_USED: AtomicBool = AtomicBool::new(false);
-    /// Process that has made the first [`WriteBehind`]: a child of fork(2) has none of its own, and must not wait for a lock that
-    /// another thread of its parent held.
+    /// Process that has made the first [`WriteBehind`]: a child of fork(2) has none of its own, and must not wait for a
+    /// lock that another thread of its parent held.
     static PROCESS: AtomicU32 = AtomicU32::new(0);
 }
 
@@ -30,7 +30,7 @@ pub fn add(write_behind: &Arc<WriteBehind>) {
     }
     AT_EXIT.call_once(|| {
         // SAFETY: the function has this signature, and touches only values that live as long as the process.
-        // If it cannot be registered, files that the program closes are complete all the same.
+        // If it cannot be registered, only files that the program does not close may be incomplete.
         unsafe { libc::atexit(at_exit) };
     });
     ALL.with(|all| {

@@ -97,7 +97,7 @@ impl StallWatchdog {
 }
 
 /// Returns text about the ranks of a host, whose last calls are `shown`, for a rank that waits in `call` for the ranks
-/// that are `missing`. If ranks are in another call, names the ranks in each call: nobody knows which call is the mistake.
+/// that are `missing`. If ranks are in another call, names the ranks in each call: any of the calls may be the mistake.
 fn of_host(call: &str, shown: &[ShownCall], missing: &[Rank], pending: Option<Pending>) -> String {
     let is_missing = |shown: &ShownCall| missing.contains(&shown.rank);
     let (other, same): (Vec<_>, Vec<_>) =
