@@ -159,7 +159,7 @@ impl Memory<'_> {
         match direction {
             // SAFETY: the caller's promise.
             Direction::Write => Self::Source(unsafe { Source::from_raw_parts(start, len) }),
-            // SAFETY: likewise.
+            // SAFETY: the caller's promise, as for a write.
             Direction::Read => Self::Sink(unsafe { Sink::from_raw_parts(start, len) }),
         }
     }
@@ -380,7 +380,7 @@ mod tests {
                 // SAFETY: both have 200 bytes.
                 unsafe { super::copy(from[at..].as_ptr(), to[at + 1..].as_mut_ptr(), len) };
                 assert_eq!(to[at + 1..][..len], from[at..][..len]);
-                // SAFETY: as before.
+                // SAFETY: both have 200 bytes, and only this thread uses them.
                 unsafe { super::copy_atomically(&from[at..][..len], to[at + 1..].as_mut_ptr()) };
                 assert_eq!(to[at + 1..][..len], from[at..][..len]);
                 assert!(to[..at + 1].iter().chain(&to[at + 1 + len..]).all(|&byte| byte == 0));

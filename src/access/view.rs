@@ -79,7 +79,7 @@ impl FileView {
     /// O(extents of a tile).
     pub fn bytes_before(&self, end: u64) -> u64 {
         let Some((_, span)) = self.tile.span() else { return 0 };
-        // Tiles that are wholly before that byte.
+        // A number of first tiles that all lie before byte `end`.
         let mut tiles = end.saturating_sub(self.displacement.saturating_add(span)) / self.extent;
         loop {
             let shift = self.displacement.saturating_add(tiles.saturating_mul(self.extent));

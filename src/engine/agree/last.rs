@@ -72,7 +72,7 @@ impl CallOutcome {
             counts.placement,
             outcome.busy,
             clock.spent(Lap::Agreement),
-            // Only an aggregator leaves its I/O to a worker.
+            // Only an aggregator has a worker for its I/O; any other rank waits during its I/O.
             if counts.windows > 0 { outcome.waited } else { outcome.busy },
             clock.total(),
         ];

@@ -75,7 +75,7 @@ impl Chooser {
         (open, given): (Layered, Layered),
         connected: bool,
     ) -> Vec<Candidate> {
-        // Without a choice for data, all choices connect the same ranks.
+        // If the data phase is not open to choice, all choices connect the same ranks.
         let connecting = |way: Layering| if connected || !open.data { 0.0 } else { self.connecting(way) };
         let candidate = |way| Candidate { way, seconds: self.predicted(amount, domains, way) + connecting(way) };
         let flat = Layering { layered: given, local: if given.any() { self.fewest() } else { 0 } };

@@ -171,7 +171,7 @@ impl Learned {
         let paced = windows.is_some_and(|(windows, cost)| {
             let pace =
                 |micros: u64| u64::try_from(u128::from(micros) * 1_024_000 / u128::from(part)).unwrap_or(u64::MAX);
-            // If one aggregator held up the others, the times say nothing about windows.
+            // Do not learn paces from a call in which one aggregator delayed the others.
             let seen = Paces { exchange: pace(took.exchange), file: pace(took.file.most) };
             let predicted = |paces| predicted(seen.nanos(part), part.div_ceil(windows(paces).window), cost);
             let (now, then) = (predicted(self.paces), predicted(Some(seen)));

@@ -20,8 +20,8 @@ pub mod windows;
 
 // Pieces that a rank writes or reads by itself. Sizes are means of one rank's pieces, in bytes; counts are of one rank.
 
-/// Minimum size of pieces that go directly: that saves a copy, and a system call costs about as much as copying so many
-/// bytes.
+/// Minimum size of pieces that go directly: that saves a copy, and a system call costs about as much as copying this
+/// number of bytes.
 pub const LARGE_PIECE: u64 = 16 << 10;
 /// Minimum size of pieces that go directly in a write of few pieces: a few more system calls do not matter.
 pub const LARGE_OF_FEW: u64 = 4 << 10;

@@ -16,7 +16,7 @@ use crate::engine::exchange::planner::ExchangePlanner;
 pub enum AccessShift {
     /// The access differs from all plans.
     No,
-    /// The access is that of these plans, shifted by this number of bytes.
+    /// The access is the same as for these plans, shifted by this number of bytes.
     Shifted(u64, i64),
     /// The access is empty, like the accesses of these plans on this rank, so any shift of the other ranks fits.
     Nothing(u64),

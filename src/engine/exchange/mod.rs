@@ -1,6 +1,6 @@
-//! The two-phase exchange: in a write, each rank sends its bytes to aggregators, which write them; in a read, aggregators read and
-//! send. It has an earlier plan or a new one, and then runs in rounds: in each round, an aggregator fills or empties one window (a
-//! piece of the file).
+//! The two-phase exchange: in a write, each rank sends its bytes to aggregators, which write them; in a read,
+//! aggregators read and send. It reuses an earlier plan or makes a new one, and then runs in rounds: in each round, an
+//! aggregator fills or empties one window (a piece of the file).
 //!
 //! | module | holds |
 //! |---|---|
@@ -60,7 +60,7 @@ pub struct Exchange<'a> {
     pub endpoint: &'a mut Endpoint,
     /// What is fixed about the file.
     pub file: &'a FileTerms,
-    /// The planner of the file's exchanges.
+    /// Plans the exchanges of the file.
     pub planner: &'a ExchangePlanner,
     /// This rank's handle of the file.
     pub handle: &'a mut FileHandle,

@@ -121,7 +121,7 @@ impl Placing<'_, '_> {
     /// Copies the bytes of inflow `id` into the window, or keeps them for later if sources overlap.
     fn arrived(&mut self, id: usize, what: Arrived) -> Result<()> {
         if let Some(deferred) = &mut self.rounds[self.turn].deferred {
-            // The message may lie in memory that its sender needs for the next message.
+            // Copy the message: its sender may need this memory for the next message.
             let kept = match what {
                 Arrived::Message(message) => {
                     let copy = Block::message(message.len() as u64, |copy| copy.copy_from_slice(&message));

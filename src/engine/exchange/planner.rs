@@ -35,7 +35,7 @@ pub struct ExchangePlanner {
     tiny: Roles,
     driver_hints: DriverHints,
     layout: Layout,
-    /// Planner of windows in shared memory, which get as much memory as those of an aggregator.
+    /// Planner of windows in shared memory. They get as much memory as the windows of an aggregator.
     pub windows: WindowPlanner,
     ranks: usize,
     nodes: usize,

@@ -93,7 +93,7 @@ impl<'a> Rounds<'a> {
         [self.leaving.next_round(), self.windows.next_round(), inside].into_iter().flatten().min()
     }
 
-    /// Returns true if another round may start while those of `flight` have not ended. Only rounds with long messages
+    /// Returns true if another round may start before the rounds of `flight` have ended. Only rounds with long messages
     /// may, and in the beginning fewer, so that the file gets its first windows soon. With two layers none may, because
     /// members share the memory of a round; with batches none may, because rounds would be one batch.
     pub fn may_run_ahead(&self, flight: &InFlight) -> bool {

@@ -196,8 +196,8 @@ pub struct Groups {
 }
 
 impl Groups {
-    /// Returns the groups of the ranks of an endpoint. `hosts` are known unless all ranks share memory, and call through
-    /// it (`shares_memory`). Local.
+    /// Returns the groups of the ranks of an endpoint. `hosts` must be known unless `shares_memory` is true: all ranks
+    /// share memory, and calls go through it. Local.
     pub fn new(endpoint: &Endpoint, hosts: Option<Arc<Hosts>>, shares_memory: bool) -> Self {
         let shared = match shares_memory {
             true => endpoint.shared(),
@@ -242,7 +242,7 @@ fn lets_share(hints: &Hints, (ranks, unasked): (usize, bool), in_nodes: bool) ->
     }
 }
 
-/// Returns true if ranks of `nodes` hosts share memory, all of them (the first value) or those of each host (the second). For
+/// Returns if all ranks share memory, and if the ranks of each host do, with the ranks on `nodes` hosts. For
 /// predictions.
 pub fn shares_memory_on_nodes(hints: &Hints, ranks: usize, nodes: usize) -> (bool, bool) {
     let shares = |in_nodes| lets_share(hints, (ranks, true), in_nodes);

@@ -176,7 +176,8 @@ impl WindowWriter<'_> {
         let end = || *self.end.get_or_init(|| io::end(self.storage, self.rank, self.path).unwrap_or(u64::MAX));
         let sieve = self.sieve.with_end(end);
         self.store(|storage, written| {
-            // SAFETY: as in `bytes`; nobody reads them either.
+            // SAFETY: all ranks have passed the windows of the extent: none reads or writes their places before they
+            // are written.
             let bytes = unsafe { self.arena.bytes_mut(&self.windows, extent) };
             Segment { offset: extent.offset, bytes, present, first }.write(storage, sieve, written)
         });

@@ -19,7 +19,7 @@ pub struct Outcome {
     pub busy: Duration,
     /// Time that this rank waited for windows of its worker, and for bytes that it wrote before the agreement.
     pub waited: Duration,
-    /// First error, if there is one; of several at places of the file, the one of the lowest offset.
+    /// First error, if there is one: of errors at several offsets of the file, the error at the lowest.
     pub error: Option<Error>,
     /// Begin and end of the write or read of each window, in the order of submission; empty unless windows are timed.
     pub times: Vec<(Instant, Instant)>,

@@ -234,7 +234,7 @@ mod tests {
         assert_eq!(limit(4.0, 2.0, 5.0), Some(file));
         let exchange = Limit { by: LimitedBy::Exchange, file: 1.0, exchange: 4.5, of_the_longer: 5.0 / 4.5 };
         assert_eq!(limit(1.0, 0.5, 5.0), Some(exchange));
-        // The maxima may be those of different ranks.
+        // The maxima may come from different ranks.
         assert_eq!(limit(5.0, 5.5, 5.0).map(|limit| limit.exchange), Some(0.0));
         assert_eq!(limit(0.0, 0.0, 0.0), None);
     }

@@ -144,7 +144,8 @@ impl CallRanges {
         let running = running.map(|(range, number)| InCall { range, number });
         self.all.iter().chain(&running).any(|all| {
             let mut rest = both(&all.range, range);
-            // One after the other, because they may touch in any order; each step covers at least one of them.
+            // Skip this rank's parts one after the other: they may be adjacent in any order. Each step skips at least
+            // one.
             while let Some(part) = self
                 .own
                 .iter()

@@ -145,7 +145,7 @@ impl LeftQueue {
     pub fn add(&mut self, offset: u64, bytes: Bytes, call: CallOnFile) -> bool {
         let len = bytes.len() as u64;
         if let Some(part) = self.waiting.back().and_then(|start| self.ranges.get_mut(start))
-            // Bytes that a rank is reading must not change.
+            // Do not add to bytes that a rank is reading.
             && let Some(last) = part.bytes.as_mut().and_then(Arc::get_mut)
             && last.is_followed_by(offset, len, call)
             && last.pieces.try_reserve(1).is_ok()
