@@ -364,7 +364,7 @@ fn made(arguments: &OpenArguments<'_>, alike: AgreedValues) -> Result<Created> {
     let is_of_one_machine = found.is_some_and(|found| found.is_of_one_machine());
     let known = KnownBytes::on(found);
     let costs = machine::costs(&hints.machine);
-    let leaves_behind = hints.write_behind != Some(0) && mode != Mode::Read;
+    let buffers_writes = hints.write_behind != Some(0) && mode != Mode::Read;
     let (driver, hints) = (driver_on(files, name, path), hints.for_driver());
     let file = match mode {
         Mode::Read => {
@@ -373,7 +373,7 @@ fn made(arguments: &OpenArguments<'_>, alike: AgreedValues) -> Result<Created> {
         Mode::Create | Mode::Update => drivers::create(files, path, &hints)?,
     };
     let mut layout = driver.layout(files, path, &*file, &hints)?;
-    let locks = if leaves_behind { SeenLocks::on(found, &*file) } else { SeenLocks::None };
+    let locks = if buffers_writes { SeenLocks::on(found, &*file) } else { SeenLocks::None };
     if layout.direct_from.is_some() && (mode == Mode::Read || !calls::can_be_direct(&*file)) {
         layout.direct_from = None;
     }
