@@ -45,7 +45,7 @@ impl PartialEq for PlainExtents {
 
 impl Eq for PlainExtents {}
 
-/// Iterator over the extents of a [`Plain`], in sequence.
+/// Iterator over the extents of a [`PlainExtents`], in sequence.
 #[derive(Debug, Clone)]
 pub struct PlainIter<'a> {
     first: Option<Extent>,
@@ -146,7 +146,7 @@ fn first_bad(offsets: &[i64], lengths: &[i64], origin: i64) -> Error {
     Error::argument(format!("extent {at}"), format!("offset {offset}, length {len}"), allowed)
 }
 
-/// Builder of a list of [`Plain`] nodes, or of one repeated extent.
+/// Builder of a list of [`PlainExtents`] nodes, or of one repeated extent.
 struct PlainBuilder {
     integers: Vec<u64>,
     /// Extents that do not fit in an integer, each with the number of integers before it.

@@ -83,7 +83,7 @@ pub const FEW_RUNS: u64 = 16;
 /// The file system is asked which bytes of gaps have data if that may save this number of calls, so that an answer in
 /// vain costs little. Where the file has data, the bytes of this number of calls are read before the next question.
 pub const WORTH_ASKING: u64 = 4;
-/// Maximum number of questions that find data in a group. All later bytes are then read.
+/// Maximum number of parts with data that the file system is asked for in a group of runs. Then the rest is read.
 pub const PARTS_READ: usize = 4;
 /// Runs with gaps between them are buffered one by one if writing them takes the file at most this many times as long
 /// as writing them with the gaps before the call ends.
@@ -99,7 +99,7 @@ pub const FAST_BYTES: u64 = 1 << 20;
 pub const SLOW_WRITES: u32 = 2;
 /// Maximum number of bytes that are packed for one call on the file: they fit in a core's cache.
 pub const PACKED_FOR_CALL: usize = 512 << 10;
-/// Minimum length in bytes of a piece that is written from, or read into, the caller's memory.
+/// Minimum length in bytes of a piece that is not packed, but written from, or read into, the caller's memory.
 pub const WHOLE_PIECE: u64 = 64 << 10;
 /// Minimum mean length in bytes of the extents of a full window that is written directly from its messages. Copying
 /// shorter ones into a window costs less than a part of a call each.

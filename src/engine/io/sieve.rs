@@ -125,7 +125,7 @@ impl Sieve {
         let calls = |bytes: u64| bytes / self.call;
         let saved = match self.writes_whole(group, read, 1) {
             true => calls(read),
-            // Written one by one, against the question and one write with the gaps.
+            // Saves a call for each run; costs the question and one write with the gaps.
             false => group.runs.saturating_sub(2 + calls(group.gap_bytes())),
         };
         self.known == KnownBytes::Data && self.end < u64::MAX && saved >= WORTH_ASKING
