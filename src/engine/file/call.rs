@@ -4,7 +4,7 @@
 //! | step | what it is | where |
 //! |---|---|---|
 //! | facts | a rank's arguments: which call it is in, its extents, its error, the bytes it has already moved | `agree/facts.rs` |
-//! | first agreement | the facts of all ranks, merged; one rank decides how the bytes go, and why | `agree/first.rs`, `choose/rules.rs` |
+//! | first agreement | the merged facts of all ranks; one rank decides how the bytes go, and why | `agree/first.rs`, `choose/rules.rs` |
 //! | rounds | the bytes move: directly, through windows, or in messages by a plan | `io`, `shared`, `exchange` |
 //! | outcome | errors, counts and times, on which all ranks agree | `agree/last.rs` |
 //!
