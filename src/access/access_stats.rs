@@ -1,4 +1,4 @@
-//! Numbers of the accesses of one or more ranks.
+//! Counts bytes and extents of the accesses of one or more ranks, and finds their range.
 
 use tributary_base::wire;
 
@@ -50,7 +50,7 @@ impl AccessStats {
     /// Returns the part of this amount from `start` to `end`, as if bytes and extents lay evenly in the range.
     pub fn within(&self, start: u64, end: u64) -> Self {
         let span = u128::from(self.span().max(1));
-        // No more than all.
+        // At most `all`, so the result fits in 64 bits.
         let part = |all: u64| (u128::from(all) * u128::from(end - start) / span) as u64;
         Self {
             start,

@@ -81,7 +81,8 @@ impl Extents {
         Ok(Self::from_packed(packer.finish(), last_end))
     }
 
-    /// Reads the wire form of a [`Packed`] from the front of `bytes` and cuts it off. O(encoded bytes), whatever they claim.
+    /// Reads the wire form of a [`Packed`] from the front of `bytes`, and removes it there. O(encoded bytes), whatever
+    /// they claim.
     ///
     /// # Errors
     /// [`Error::Codec`] on damaged bytes.
@@ -99,7 +100,7 @@ impl Extents {
         Self { nodes: vec![ListNode { base, levels: SmallVec::new() }], summary, last_end }
     }
 
-    /// Repeats the sequence `count` times as one node, each copy `stride` bytes behind the copy before. Adjacent
+    /// Repeats the sequence `count` times as one node, each copy `stride` bytes after the copy before. Adjacent
     /// blocks (`stride` is the length of a single extent) become one extent. Levels that continue in the same stride
     /// become one level. O(nodes).
     ///
@@ -194,7 +195,7 @@ impl Extents {
         (self.summary.count > 0).then_some((self.summary.start, self.summary.end))
     }
 
-    /// Returns true if every extent starts at or behind the end of the extent before.
+    /// Returns true if every extent starts at or after the end of the extent before.
     pub fn is_ascending(&self) -> bool {
         self.summary.ascending
     }
@@ -222,7 +223,7 @@ pub(super) fn check_end(offset: u64, len: u64) -> Result<()> {
     }
 }
 
-/// Returns the summary of `count` copies (1 or more), each `stride` bytes behind the copy before.
+/// Returns the summary of `count` copies (1 or more), each `stride` bytes after the copy before.
 pub(super) fn repeated(one: &Summary, stride: i64, count: u64) -> Result<Summary> {
     let bad = || {
         let given = format!("{count} times {} bytes, {stride} apart, from {}", one.bytes, one.start);

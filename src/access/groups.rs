@@ -10,7 +10,7 @@ use super::extents::{Base, Extents, ListNode, NodeGroup, check_end, out_of_range
 use super::packed::{Packed, Summary};
 use crate::error::{Error, Result};
 
-/// Maximum number of extents of a sequence that is packed, not made a group: a list is faster to walk.
+/// A sequence with at most this number of extents is packed instead of made a group: a list is faster to walk.
 const PACKED_LIMIT: u64 = 256;
 /// Maximum number of extents of a part that is packed together with its neighbours: packed, such a part takes no more
 /// memory than a node.
@@ -18,7 +18,7 @@ const SHORT_PART: u64 = 8;
 
 impl Extents {
     /// Copies the sequence to each of `places`, in their order. A place (offset, n) holds `n` copies: the first is
-    /// shifted by `offset` bytes, each further copy lies `stride` bytes behind the copy before. Adjacent extents
+    /// shifted by `offset` bytes, each further copy lies `stride` bytes after the copy before. Adjacent extents
     /// become one, and places at equal distances become a repetition. O(places) time and memory, whatever the number
     /// of extents.
     ///
@@ -116,7 +116,7 @@ struct Scattered {
     places: u64,
 }
 
-/// Places at equal distances with the same number of copies each.
+/// A regular list of places: `count` places, `distance` bytes from one to the next, with `copies` copies at each.
 struct Regular {
     offset: u64,
     copies: u64,

@@ -35,7 +35,7 @@ pub struct Sink<'a> {
 }
 
 impl<'a> Source<'a> {
-    /// Describes memory that begins at `start`; every piece of the layout ends at most `len` bytes behind `start`.
+    /// Describes memory that begins at `start`; every piece of the layout ends at most `len` bytes past `start`.
     /// O(1).
     ///
     /// # Safety
@@ -67,7 +67,7 @@ impl<'a> Source<'a> {
 }
 
 impl<'a> Sink<'a> {
-    /// Describes memory that begins at `start`; every piece of the layout ends at most `len` bytes behind `start`.
+    /// Describes memory that begins at `start`; every piece of the layout ends at most `len` bytes past `start`.
     /// O(1).
     ///
     /// # Safety
@@ -150,7 +150,7 @@ pub enum Memory<'a> {
 
 impl Memory<'_> {
     /// Describes memory that begins at `start`, for a call in this direction; every piece of the layout ends at most `len`
-    /// bytes behind `start`. O(1).
+    /// bytes past `start`. O(1).
     ///
     /// # Safety
     /// The requirements of [`Source::from_raw_parts`] for a write, and of [`Sink::from_raw_parts`] for a read.
@@ -159,7 +159,7 @@ impl Memory<'_> {
         match direction {
             // SAFETY: the caller's promise.
             Direction::Write => Self::Source(unsafe { Source::from_raw_parts(start, len) }),
-            // SAFETY: likewise.
+            // SAFETY: the caller's promise, as for a write.
             Direction::Read => Self::Sink(unsafe { Sink::from_raw_parts(start, len) }),
         }
     }
@@ -229,7 +229,7 @@ impl Access<'_> {
         }
     }
 
-    /// Returns the access of the same memory with other extents, or with the same for a part of a call.
+    /// Returns this access with other extents, for a call or for a part of it.
     #[inline]
     pub fn with_file<'b>(&'b mut self, file: &'b Extents) -> Access<'b> {
         Access { file, layout: self.layout, memory: self.memory.reborrow() }
@@ -285,7 +285,7 @@ pub fn copy_to(place: &mut [u8], bytes: &[u8]) {
 /// accesses the bytes at `to`, or the result is not used.
 #[inline(always)]
 pub unsafe fn copy(from: *const u8, to: *mut u8, len: usize) {
-    // SAFETY: each arm copies within `len` bytes of both: two words that may overlap each other at the ends.
+    // SAFETY: each arm copies within `len` bytes of both: two integers, which may overlap.
     unsafe {
         match len {
             16..=32 => two::<u128>(from, to, len),
@@ -309,14 +309,14 @@ pub unsafe fn copy_atomically(bytes: &[u8], to: *mut u8) {
     }
 }
 
-/// Copies the first and the last word of `len` bytes.
+/// Copies `len` bytes as two integers: the first bytes and the last bytes, which may overlap.
 ///
 /// # Safety
-/// The same as for [`copy`]; `len` is from one to two words.
+/// The same as for [`copy`]; `len` is from one to two times the size of `W`.
 #[inline(always)]
 unsafe fn two<W: Copy>(from: *const u8, to: *mut u8, len: usize) {
     let last = len - size_of::<W>();
-    // SAFETY: the caller's promise; unaligned words.
+    // SAFETY: the caller's promise; unaligned integers.
     unsafe {
         let (head, tail) = (from.cast::<W>().read_unaligned(), from.add(last).cast::<W>().read_unaligned());
         to.cast::<W>().write_unaligned(head);
@@ -380,7 +380,7 @@ mod tests {
                 // SAFETY: both have 200 bytes.
                 unsafe { super::copy(from[at..].as_ptr(), to[at + 1..].as_mut_ptr(), len) };
                 assert_eq!(to[at + 1..][..len], from[at..][..len]);
-                // SAFETY: as before.
+                // SAFETY: both have 200 bytes, and only this thread uses them.
                 unsafe { super::copy_atomically(&from[at..][..len], to[at + 1..].as_mut_ptr()) };
                 assert_eq!(to[at + 1..][..len], from[at..][..len]);
                 assert!(to[..at + 1].iter().chain(&to[at + 1 + len..]).all(|&byte| byte == 0));

@@ -9,7 +9,7 @@
 //! | [`packed`] | irregular sequences, encoded in memory as on the wire |
 //! | `plain` | irregular sequences from arrays, 8 bytes an extent |
 //! | [`pairs`] | the codec of `packed`: varints and back-references over pairs of integers |
-//! | [`view`] | a file view: a tile of extents repeated from a displacement on; slices of a sequence, and its shift from another one |
+//! | [`view`] | a file view: a tile of extents repeated from a displacement on; slices of a sequence, and its shift from another |
 //! | `memory` | the caller's memory, of which only pieces are accessed; the direction of a call; short copies |
 //! | [`AccessStats`] | numbers of the accesses of several ranks: bytes, extents, range |
 //! | [`Tiling`] | a hash that shows whether pieces tile a range |

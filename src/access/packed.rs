@@ -29,7 +29,7 @@ pub struct Summary {
     pub start: u64,
     /// Highest end of an extent, in bytes; 0 for an empty sequence.
     pub end: u64,
-    /// True if each extent starts at or behind the end of the extent before.
+    /// True if each extent starts at or after the end of the extent before.
     pub ascending: bool,
 }
 

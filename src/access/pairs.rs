@@ -1,8 +1,8 @@
 //! A codec for sequences of pairs `(i64, u64)`: varints, and back-references into the last [`HISTORY`] pairs.
 //!
-//! Access patterns repeat: variable after variable, level after level. As (gap, length) pairs, a repetition is the
-//! same pairs again. A back-reference means "repeat `length` pairs, starting `distance` pairs back"; it may read
-//! pairs that the same back-reference has produced, so a few bytes hold any number of repetitions. A strided run is a
+//! Access patterns repeat: variable after variable, level after level. As (gap, length) pairs, a repetition consists of
+//! the same pairs. A back-reference means "repeat `length` pairs, starting `distance` pairs back"; it may read pairs
+//! that the same back-reference has produced, so a few bytes hold any number of repetitions. A strided run is a
 //! back-reference of distance 1.
 //!
 //! The token stream: `varint(n << 1)` and `n` literal pairs (`varint(zigzag(a))`, `varint(b)`), or

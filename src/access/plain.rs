@@ -11,12 +11,12 @@ use super::extents::{Base, Extents, ListNode, check_end};
 use super::packed::Summary;
 use crate::error::{Error, Result};
 
-/// One extent of any size, followed by extents that fit in a 64-bit word each: the upper half is the signed gap to
-/// the end of the extent before, the lower half the length. Clones share the words.
+/// One extent of any size, followed by extents that fit in a 64-bit integer each: the upper half is the signed gap to
+/// the end of the extent before, the lower half the length. Clones share the integers.
 #[derive(Debug, Clone)]
 pub struct PlainExtents {
     first: Extent,
-    words: Arc<Vec<u64>>,
+    integers: Arc<Vec<u64>>,
     range: Range<usize>,
 }
 
@@ -24,32 +24,32 @@ impl PlainExtents {
     /// Iterates over the extents in sequence.
     #[inline]
     pub fn iter(&self) -> PlainIter<'_> {
-        PlainIter { first: Some(self.first), words: self.words().iter(), end: self.first.end() }
+        PlainIter { first: Some(self.first), integers: self.integers().iter(), end: self.first.end() }
     }
 
-    /// Returns the number of bytes of memory that the words take.
+    /// Returns the number of bytes of memory that the integers take.
     pub fn memory(&self) -> usize {
-        size_of_val(self.words())
+        size_of_val(self.integers())
     }
 
-    fn words(&self) -> &[u64] {
-        &self.words[self.range.clone()]
+    fn integers(&self) -> &[u64] {
+        &self.integers[self.range.clone()]
     }
 }
 
 impl PartialEq for PlainExtents {
     fn eq(&self, other: &Self) -> bool {
-        self.first == other.first && self.words() == other.words()
+        self.first == other.first && self.integers() == other.integers()
     }
 }
 
 impl Eq for PlainExtents {}
 
-/// Iterator over the extents of a [`Plain`], in sequence.
+/// Iterator over the extents of a [`PlainExtents`], in sequence.
 #[derive(Debug, Clone)]
 pub struct PlainIter<'a> {
     first: Option<Extent>,
-    words: std::slice::Iter<'a, u64>,
+    integers: std::slice::Iter<'a, u64>,
     end: u64,
 }
 
@@ -57,14 +57,14 @@ impl PlainIter<'_> {
     /// Appends the next extents to `out`, until `out` has `most` extents.
     pub fn take_into(&mut self, most: usize, out: &mut Vec<Extent>) {
         out.extend(self.first.take());
-        let (next, rest) = self.words.as_slice().split_at(self.words.len().min(most.saturating_sub(out.len())));
-        self.words = rest.iter();
+        let (next, rest) = self.integers.as_slice().split_at(self.integers.len().min(most.saturating_sub(out.len())));
+        self.integers = rest.iter();
         out.extend(next.iter().map(|word| follow(&mut self.end, *word)));
     }
 }
 
-/// Decodes the extent that `word` holds. `end` is the end of the extent before, and is moved to the end of the new
-/// one.
+/// Decodes the extent that the integer `word` holds. `end` is the end of the extent before, and is moved to the end of
+/// the new one.
 #[inline]
 fn follow(end: &mut u64, word: u64) -> Extent {
     let (gap, len) = (i64::from((word >> 32) as i32), u64::from(word as u32));
@@ -81,11 +81,11 @@ impl Iterator for PlainIter<'_> {
         if let Some(first) = self.first.take() {
             return Some(first);
         }
-        Some(follow(&mut self.end, *self.words.next()?))
+        Some(follow(&mut self.end, *self.integers.next()?))
     }
 }
 
-/// Encodes an extent in a word; `None` if gap and length do not fit.
+/// Encodes an extent in an integer; `None` if gap and length do not fit.
 #[inline]
 fn word(gap: i64, len: u64) -> Option<u64> {
     (i64::from(gap as i32) == gap && len <= u64::from(u32::MAX)).then_some((gap as u64) << 32 | len)
@@ -146,10 +146,10 @@ fn first_bad(offsets: &[i64], lengths: &[i64], origin: i64) -> Error {
     Error::argument(format!("extent {at}"), format!("offset {offset}, length {len}"), allowed)
 }
 
-/// Builder of a list of [`Plain`] nodes, or of one repeated extent.
+/// Builder of a list of [`PlainExtents`] nodes, or of one repeated extent.
 struct PlainBuilder {
-    words: Vec<u64>,
-    /// Extents that do not fit in a word, each with the number of words before it.
+    integers: Vec<u64>,
+    /// Extents that do not fit in an integer, each with the number of integers before it.
     heads: Vec<(Extent, usize)>,
     /// Last extent, which adjacent extents still extend; of length 0 before the first extent.
     open: Extent,
@@ -158,7 +158,7 @@ struct PlainBuilder {
     all: Summary,
     /// Gap (from the end of the extent before) and length of the second extent, in bytes.
     second: (i64, u64),
-    /// True if all extents behind the second have the second's gap and length.
+    /// True if all extents after the second have the second's gap and length.
     regular: bool,
 }
 
@@ -166,8 +166,8 @@ impl PlainBuilder {
     fn new(room: usize) -> Self {
         let all = Summary { start: u64::MAX, ..Summary::EMPTY };
         let open = Extent { offset: 0, len: 0 };
-        let (words, heads) = (Vec::with_capacity(room), Vec::new());
-        Self { words, heads, open, last_end: 0, all, second: (0, 0), regular: true }
+        let (integers, heads) = (Vec::with_capacity(room), Vec::new());
+        Self { integers, heads, open, last_end: 0, all, second: (0, 0), regular: true }
     }
 
     #[inline]
@@ -191,7 +191,7 @@ impl PlainBuilder {
         match (self.all.count, word) {
             (2.., Some(word)) => {
                 self.regular &= self.second == (gap, len);
-                self.words.push(word);
+                self.integers.push(word);
             }
             _ if len == 0 => return,
             (count, word) => self.push_irregular(count, gap, word),
@@ -203,7 +203,7 @@ impl PlainBuilder {
         self.last_end = end;
     }
 
-    /// Appends the first or second extent, or an extent that does not fit in a word.
+    /// Appends the first or second extent, or an extent that does not fit in an integer.
     #[cold]
     fn push_irregular(&mut self, count: u64, gap: i64, word: Option<u64>) {
         match count {
@@ -212,14 +212,14 @@ impl PlainBuilder {
             _ => {}
         }
         match word {
-            Some(word) if count > 0 => self.words.push(word),
-            _ => self.heads.push((self.open, self.words.len())),
+            Some(word) if count > 0 => self.integers.push(word),
+            _ => self.heads.push((self.open, self.integers.len())),
         }
     }
 
     fn finish(mut self) -> Result<Extents> {
         self.close_open_extent();
-        let Self { words, heads, last_end, all, second: (gap, len), regular, .. } = self;
+        let Self { integers, heads, last_end, all, second: (gap, len), regular, .. } = self;
         let Some(&(first, _)) = heads.first() else {
             return Ok(Extents::empty());
         };
@@ -227,12 +227,12 @@ impl PlainBuilder {
         if all.count == 1 || (regular && first.len == len) {
             return Extents::strided(first.offset, first.len, gap.saturating_add(first.len as i64), all.count);
         }
-        let words = Arc::new(words);
-        let ends = heads.iter().skip(1).map(|(_, at)| *at).chain([words.len()]);
+        let integers = Arc::new(integers);
+        let ends = heads.iter().skip(1).map(|(_, at)| *at).chain([integers.len()]);
         let node = |(&(first, from), to)| {
             let base = match from == to {
                 true => Base::One(first),
-                false => Base::Plain(PlainExtents { first, words: words.clone(), range: from..to }, 0),
+                false => Base::Plain(PlainExtents { first, integers: integers.clone(), range: from..to }, 0),
             };
             ListNode { base, levels: SmallVec::new() }
         };
@@ -295,7 +295,7 @@ mod tests {
 
     #[test]
     fn extents_out_of_range_are_refused() {
-        for (pairs, origin, words) in [
+        for (pairs, origin, text) in [
             (&[(0, 1), (-1, 1)][..], 0, "extent 1: offset -1, length 1;"),
             (&[(0, 1), (5, -2), (-3, 1)], 0, "extent 1: offset 5, length -2;"),
             (&[(i64::MAX, 1)], 0, "extent 0: offset 9223372036854775807, length 1;"),
@@ -304,7 +304,7 @@ mod tests {
             (&[(0, i64::MAX), (0, i64::MAX)], 0, "2^63 - 1"),
         ] {
             let error = of(pairs, origin).unwrap_err().to_string();
-            assert!(error.contains(words), "{error}");
+            assert!(error.contains(text), "{error}");
         }
         assert!(Extents::from_arrays(&[1], &[], 0).is_err());
         assert_eq!(of(&[], 0).unwrap(), Extents::empty());

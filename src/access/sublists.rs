@@ -96,7 +96,7 @@ impl Decoded {
 impl Drop for Decoded {
     fn drop(&mut self) {
         if self.0.capacity() > 0 {
-            // A thread that is ending needs the buffer no more.
+            // In a thread that ends, this fails, and the buffer is freed.
             let _ = FREE_BUFFERS.try_with(|rooms| rooms.borrow_mut().push(std::mem::take(&mut self.0)));
         }
     }

@@ -1,14 +1,13 @@
 //! A hash that shows whether the pieces of several ranks tile a range, without comparing pieces.
 //!
-//! Every piece
-//! `[start, end)` adds `h(end) - h(start)`, where h is a keyed 64-bit hash. Between adjacent pieces, the
+//! Every piece `[start, end)` adds `h(end) - h(start)`, where h is a keyed 64-bit hash. Between adjacent pieces, the
 //! terms cancel: if pieces tile `[a, b)`, the sum is `h(b) - h(a)`. The converse holds except for a coincidence of 64
 //! bits: if the sum is `h(b) - h(a)`, the starts and `b` are the same multiset of offsets as the ends and `a`. So from
 //! `a` on, each piece ends where another starts, or at `b`. Pieces are not empty, so there are no cycles and all pieces
 //! lie on this one path: none overlap, and no byte is missing. For a random function, the probability of an error is
 //! 2^-64 per window. The function here is the mixer of SplitMix64, in which every bit of the offset changes half of the
-//! result, with a random key, so that no access pattern can cause a coincidence on purpose or every time. A piece costs two
-//! multiplications; a window costs one atomic addition. The sums of ranks add up in any order.
+//! result, with a random key, so that no access pattern can cause a coincidence on purpose or every time. A piece costs
+//! two multiplications; a window costs one atomic addition. The sums of ranks add up in any order.
 
 use std::hash::{BuildHasher, RandomState};
 

@@ -1,8 +1,9 @@
 //! Parts of sequences of extents: the bytes of the file that a rank sees through a file view, as MPI defines it (MPI 4.1, section
 //! 14.3), and the slices of a sequence that such a view selects.
 //!
-//! Where a sequence is regular, its nodes give a slice by arithmetic. So they show, too, whether the sequence equals another one
-//! shifted by some bytes. (Often a time step is the step before, shifted towards the end of the file.)
+//! A slice of a regular sequence is computed from its nodes, without a walk over its extents. The nodes also show if a
+//! sequence equals another one shifted by some bytes. (A time step is often the step before, shifted towards the end of
+//! the file.)
 
 use super::Extent;
 use super::extents::{Base, Extents, Level, ListNode};
@@ -74,11 +75,11 @@ impl FileView {
         Ok(all)
     }
 
-    /// Returns the number of bytes of the view that lie before its first byte at or behind byte `end` of the file.
+    /// Returns the number of bytes of the view that lie before its first byte at or after byte `end` of the file.
     /// O(extents of a tile).
     pub fn bytes_before(&self, end: u64) -> u64 {
         let Some((_, span)) = self.tile.span() else { return 0 };
-        // Tiles that are wholly before that byte.
+        // A number of first tiles that all lie before byte `end`.
         let mut tiles = end.saturating_sub(self.displacement.saturating_add(span)) / self.extent;
         loop {
             let shift = self.displacement.saturating_add(tiles.saturating_mul(self.extent));
@@ -95,7 +96,7 @@ impl FileView {
 }
 
 impl Extents {
-    /// Returns the extents of the `len` bytes of data behind the first `skip` bytes of the sequence, or of fewer
+    /// Returns the extents of the `len` bytes of data after the first `skip` bytes of the sequence, or of fewer
     /// bytes if the sequence ends before. A sequence of runs gives runs, in O(nodes and their levels). Any other
     /// sequence is packed: O(extents before the end of the part).
     pub fn slice(&self, skip: u64, len: u64) -> Self {
@@ -153,7 +154,7 @@ fn bytes_of(extent: Extent, levels: &[Level]) -> u64 {
     extent.len * levels.iter().map(|level| level.count).product::<u64>()
 }
 
-/// Appends a part of an extent that is repeated along levels: `len` bytes of its data behind the first `skip` bytes.
+/// Appends a part of an extent that is repeated along levels: `len` bytes of its data after the first `skip` bytes.
 fn push_part(all: &mut Extents, extent: Extent, levels: &[Level], skip: u64, len: u64) -> Result<()> {
     let Some((outer, inner)) = levels.split_first() else {
         return all.push(&Extents::contiguous(extent.offset + skip, len)?);

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! view + buffer -> first agreement: the path -> plan: domains, flatten -> metadata exchange
-//!   -> rounds: data exchange -> place -> write behind -> last agreement: error, bytes, times
+//!   -> rounds: data exchange -> place -> write -> last agreement: error, bytes, times
 //! ```
 //!
 //! A read has the same plan and metadata; its rounds read ahead, run the transposed schedules, and deliver.
@@ -15,7 +15,7 @@
 //! | `shared` | windows in the memory of a host |
 //! | [`io`] | the file: this rank's handle, calls on the file, the queue of windows, holes, write-behind |
 //! | `choose` | pure functions of values that all ranks agree on: the path of a call, windows, layers; every threshold |
-//! | `trace` | who observes calls, and what is told about them: clock, report, stall watchdog, [`capture`] |
+//! | `trace` | what observes and reports calls: clock, report, stall watchdog, [`capture`] |
 //!
 //! A room uses only rooms on lower floors (`tests/suite/layers.rs`): `file` over `agree`, over `exchange` and `shared`, over `io`,
 //! over `choose`, over `trace`, which knows no other room.
@@ -48,7 +48,7 @@ pub use file::opening::FirstAgreement;
 pub use file::predicted::PredictedPath;
 pub use file::setup::meet_hosts;
 pub use file::{File, Operation, ReadReport, Settings, binding};
-pub use io::write_behind::process::{may_be_behind, wait_for_writes, write_everything};
+pub use io::write_behind::process::{may_have_buffered_bytes, wait_for_writes, write_everything};
 pub use trace::capture::{self, Capture};
 pub use trace::path::{AutoChoice, AutoKernel, Layered, Layering, Path, Reason};
 pub use trace::report::{CallReport, FanIn, Limit, LimitedBy, Seconds, Why};

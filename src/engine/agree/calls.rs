@@ -1,5 +1,5 @@
-//! The collective call that each rank is in, as one word of its facts. If ranks are in different calls (one reads while
-//! others write), all ranks get an error that names both calls, before any rank uses data of another call.
+//! The collective call that each rank is in, as one integer of its facts. If ranks are in different calls (one reads
+//! while others write), all ranks get an error that names both calls, before any rank uses data of another call.
 
 use tributary_base::wire::{Output, Wire};
 
@@ -91,11 +91,11 @@ impl From<(Direction, CallForm)> for CallKind {
     }
 }
 
-/// Number of bits of a rank in a half word; the kind has the bits above.
+/// Number of bits of a rank in half of the integer; the kind has the bits above.
 const RANK_BITS: u32 = 28;
 const RANK_MASK: u32 = (1 << RANK_BITS) - 1;
 
-/// The calls of one or more ranks, in one word. Upper half: the lowest kind of call, and the lowest rank in such a
+/// The calls of one or more ranks, in one integer. Upper half: the lowest kind of call, and the lowest rank in such a
 /// call. Lower half: the highest kind, and the lowest rank in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CallKinds(u64);
@@ -104,7 +104,7 @@ impl CallKinds {
     /// The neutral value, of no rank.
     pub const NONE: Self = Self((u32::MAX as u64) << 32);
 
-    /// Returns the word of one rank in a call of this kind.
+    /// Returns the integer of one rank in a call of this kind.
     #[inline]
     pub fn new(kind: CallKind, rank: Rank) -> Self {
         let (kind, rank) = ((kind as u32) << RANK_BITS, rank as u32 & RANK_MASK);
@@ -148,7 +148,7 @@ impl Wire for CallKinds {
     }
 }
 
-/// Reason why a first agreement fails, in one word: a rank has an error, or ranks are in different calls.
+/// Reason why a first agreement fails, in one integer: a rank has an error, or ranks are in different calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CallFault {
     /// The lowest rank that has an error.
@@ -185,7 +185,7 @@ impl Wire for CallFault {
         word.encode(to);
     }
 
-    /// Decodes the word. The kind of a call is in the highest bits, which a rank never uses.
+    /// Decodes the integer. The kind of a call is in the highest bits, which a rank never uses.
     #[inline(always)]
     fn decode(from: &mut &[u8]) -> Option<Self> {
         Some(match u64::decode(from)? {

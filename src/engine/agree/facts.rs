@@ -32,7 +32,7 @@ pub struct Facts {
     /// Amount that is left after ranks have written or read their own bytes before the agreement. Bytes that a rank
     /// in shared memory has twice count once.
     pub left: AccessStats,
-    /// How the access relates to the accesses of kept plans ([`AccessShift::words`]).
+    /// How the access relates to the accesses of kept plans ([`AccessShift::integers`]).
     pub reuse: [u64; 3],
     /// End of the file in bytes; `u64::MAX` if no rank has looked.
     pub limit: u64,
@@ -42,7 +42,7 @@ pub struct Facts {
     pub transferred: u64,
     /// Maximum time over ranks for these bytes, in microseconds.
     pub micros: u64,
-    /// True if all remaining data of the ranks comes along with the facts.
+    /// True if the ranks send all their remaining data with the facts.
     pub is_inline: bool,
     /// True if only the ranks of this call, in this call, can be writing the file now.
     pub is_sole: bool,
@@ -66,7 +66,7 @@ impl Facts {
         failed: None,
         all: AccessStats::NONE,
         left: AccessStats::NONE,
-        reuse: AccessShift::Nothing(u64::MAX).words(),
+        reuse: AccessShift::Nothing(u64::MAX).integers(),
         limit: u64::MAX,
         tiles: Some(0),
         transferred: 0,
@@ -88,7 +88,7 @@ impl Facts {
         tiling: Option<Tiling>,
     ) -> Self {
         let all = AccessStats::from_extents(asked, touched);
-        let own = Self { all, reuse: reuse.words(), tiles: None, is_sole: false, ..Self::NONE };
+        let own = Self { all, reuse: reuse.integers(), tiles: None, is_sole: false, ..Self::NONE };
         let tiling = tiling.filter(|_| early.is_some() || file.count() <= MAX_CHECKED_PIECES);
         let tiles = tiling.map(|tiling| {
             let mut sum = 0u64;
@@ -152,7 +152,7 @@ pub struct Agreed {
     pub shape: CallShape,
     /// The kept plan that fits the access of every rank; `None` if there is none.
     pub reuse: Option<Reuse>,
-    /// True if bytes that ranks wrote before the agreement are written again, because ranks overlap.
+    /// True if the ranks repeat the writes that they made before the agreement, because ranks overlap.
     pub redone: bool,
     /// Maximum time over ranks for the bytes that they have written or read so far, in microseconds.
     pub micros: u64,
@@ -192,8 +192,8 @@ impl Agreed {
                 left: until(left),
                 disjoint,
                 hosts_are_apart: apart,
-                // Data that came along must not overwrite bytes that ranks have already written: then it goes through
-                // the exchange.
+                // Data that was sent with the facts must not overwrite bytes that ranks have already written: then it
+                // goes through the exchange.
                 is_inline: facts.is_inline && (transferred == 0 || disjoint == Some(true)),
                 no_memory: false,
                 transferred,
@@ -210,7 +210,7 @@ impl Agreed {
         agreed
     }
 
-    /// In a write of ranks that overlap: marks the bytes that ranks wrote before the agreement as left to write again,
+    /// In a write of ranks that overlap: marks the bytes that ranks wrote before the agreement as still to be written,
     /// in order.
     pub fn redo(&mut self, direction: Direction) {
         let shape = &mut self.shape;
@@ -231,8 +231,8 @@ impl Agreed {
         }
     }
 
-    /// Writes the data that came along, on the one rank that decides. `write` writes and counts bytes. Errors name this
-    /// rank and the file's path.
+    /// Writes the data that ranks sent with the facts, on the one rank that decides. `write` writes and counts bytes.
+    /// Errors name this rank and the file's path.
     ///
     /// # Errors
     /// The file cannot be opened or written; then `failed` names this rank.

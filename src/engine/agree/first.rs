@@ -232,7 +232,7 @@ pub struct OpeningVote<'a> {
 pub struct OwnVote<'a> {
     /// This rank.
     pub rank: Rank,
-    /// Number of this rank's host, and true if the rank is alone there; `None` if the ranks of all hosts share memory.
+    /// Number of this rank's host, and true if no other rank is on it; `None` if the ranks of all hosts share memory.
     pub host: Option<(usize, bool)>,
     /// The extents of the file, as the program passed them, and in the order in which the rank moves them.
     pub extents: (&'a Extents, &'a Extents),
@@ -248,8 +248,8 @@ pub struct OwnVote<'a> {
 
 impl OpeningVote<'_> {
     /// Makes the first agreement of a call; sets `agreed`, the same on all ranks of the team, and this rank's error, if
-    /// it cannot do what it decides. Returns the extents of the file in which every byte has data, unless ranks overlap; none if they are unknown.
-    /// Collective over the team.
+    /// it cannot do what it decides. Returns the extents of the file in which every byte has data, unless ranks
+    /// overlap; none if they are unknown. Collective over the team.
     ///
     /// # Errors
     /// Errors of the message transport.
@@ -396,18 +396,18 @@ pub fn decided(votes: &VoteTerms, all: &Contribution<'_>, rules: Rules<'_>, may_
     agreed
 }
 
-/// Returns the footprint of a rank of a host. For hosts, it shows whether they have bytes of their own; it is unknown if
-/// a host may not write or read without other hosts, or if a rank alone on its host, which shares windows with nobody,
-/// has pieces that are too small to be moved directly. For the ranks of one host among others, it shows which bytes
-/// they write.
+/// Returns the footprint of a rank of a host. For hosts, it shows whether they have bytes of their own; it is unknown
+/// if a host may not write or read without other hosts, or if the only rank of a host, which shares windows with
+/// nobody, has pieces that are too small to be moved directly. For the ranks of one host among others, it shows which
+/// bytes they write.
 #[inline]
 fn footprint(votes: &VoteTerms, rules: Rules<'_>, host: Option<(usize, bool)>, file: &Extents) -> Footprint {
-    let Some((host, is_alone)) = host else { return Footprint::unknown(0) };
+    let Some((host, is_single)) = host else { return Footprint::unknown(0) };
     if rules.in_memory {
         let is_known = rules.direction == Direction::Write;
         return if is_known { Footprint::from_extents(0, file, 1) } else { Footprint::unknown(0) };
     }
-    let is_left = is_alone && file.count() > 0 && !rules.is_direct(file);
+    let is_left = is_single && file.count() > 0 && !rules.is_direct(file);
     if !votes.by_host || is_left {
         return Footprint::unknown(host);
     }

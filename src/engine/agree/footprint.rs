@@ -1,8 +1,8 @@
 //! Footprints of hosts: show whether every host can write, or read, its own bytes without the other hosts.
 //!
 //! The *footprint* of a host is the extents that its ranks access, merged over small gaps (below a grain). If the
-//! footprints of no two hosts overlap, each host can write its own bytes, and the small gaps between them, as if it
-//! were alone. Block decompositions whose neighbours share a host are like that.
+//! footprints of no two hosts overlap, each host can write its own bytes, and the small gaps between them, without the
+//! others. Block decompositions whose neighbours share a host are like that.
 
 use smallvec::SmallVec;
 use tributary_base::wire::frame::{self, Encoder, LENGTH};
@@ -93,9 +93,9 @@ impl Footprint {
         }
     }
 
-    /// Encodes the footprint: its length, and at most [`FOOTPRINT_BYTES`] and a few bytes. It is encoded as unknown if it
-    /// is longer, or if fewer than `behind` bytes would be left behind it.
-    pub fn encode(&self, out: &mut Encoder<'_>, behind: usize) {
+    /// Encodes the footprint: its length, and at most [`FOOTPRINT_BYTES`] and a few bytes. It is encoded as unknown if
+    /// it is longer, or if it would leave room for fewer than `after` bytes.
+    pub fn encode(&self, out: &mut Encoder<'_>, after: usize) {
         let mut bytes = Vec::new();
         let known = self.ranges.as_ref().is_some_and(|ranges| {
             let mut at = 0;
@@ -108,7 +108,7 @@ impl Footprint {
                 bytes.len() <= FOOTPRINT_BYTES
             })
         });
-        let fits = known && LENGTH + bytes.len() + behind <= out.room();
+        let fits = known && LENGTH + bytes.len() + after <= out.room();
         out.put(&if fits { bytes.len() } else { 0 });
         if fits {
             out.bytes(&bytes);
@@ -135,7 +135,7 @@ impl Footprint {
 
 /// Sorts ranges. Returns true if no two ranges overlap.
 fn are_apart(ranges: &mut [(u64, u64)]) -> bool {
-    // Two ascending lists, one behind the other: the stable sort merges them.
+    // Two ascending lists, one after the other: the stable sort merges them.
     ranges.sort();
     ranges.windows(2).all(|pair| pair[0].1 <= pair[1].0)
 }

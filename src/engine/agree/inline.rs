@@ -109,7 +109,7 @@ pub fn write(
     (others, starts): (&[&[u8]], &[u32]),
     written: &mut u64,
 ) -> Result<(), StorageFailure> {
-    // Taken, not borrowed: the thread may do something else while the file writes.
+    // Take the memory instead of borrowing it: the write of the file may call this function on the same thread.
     let mut scratch = SCRATCH.take();
     let Scratch { pieces, joined } = &mut scratch;
     pieces.clear();
@@ -249,7 +249,7 @@ mod tests {
     }
 
     /// Numbers in a message are checked before they are used: a number of extents that overflows or is far too large,
-    /// an extent behind the last byte of any file, data that is cut.
+    /// an extent past the last byte of any file, data that is cut.
     #[test]
     fn damaged_blocks_are_data_that_did_not_come() {
         let file = Extents::strided(5, 3, 10, 4).unwrap();

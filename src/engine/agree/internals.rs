@@ -42,7 +42,7 @@ fn of_write(rank: Rank, file: &Extents) -> Contribution<'static> {
     Contribution::new(facts, Footprint::unknown(0))
 }
 
-/// Decodes a contribution and encodes it again; `None` if it is damaged.
+/// Decodes a contribution and encodes the result; `None` if it is damaged.
 pub fn contribution(body: &[u8]) -> Option<Vec<u8>> {
     let decoded = Contribution::from_encoded(body)?;
     Some(encoded(body.len(), |out| decoded.encode(&[body], out)))
@@ -64,7 +64,7 @@ pub fn pieces(body: &[u8]) -> Vec<(Rank, Extent, Vec<u8>)> {
     pieces.iter().map(|piece: &SmallPiece| (piece.rank, piece.extent, piece.bytes(blocks).to_vec())).collect()
 }
 
-/// Decodes the answer of rank 0 and encodes it again; `None` if it is damaged.
+/// Decodes the answer of rank 0 and encodes the result; `None` if it is damaged.
 pub fn answer(mut body: &[u8]) -> Option<Vec<u8>> {
     let agreed: Agreed = wire::take(&mut body)?;
     Some(encoded(0, |out| out.put(&agreed)))

@@ -45,7 +45,7 @@ pub struct CallOutcome {
     pub micros: [u64; 8],
     /// Times in the file, if aggregators wrote or read.
     pub file_times: FileTimes,
-    /// True if the windows must be filled again, by one rank after the other.
+    /// True if the windows must be refilled, by one rank after the other.
     pub must_redo: bool,
     /// Value of the signal that counts turns of ranks.
     pub turn: u32,
@@ -72,7 +72,7 @@ impl CallOutcome {
             counts.placement,
             outcome.busy,
             clock.spent(Lap::Agreement),
-            // Only an aggregator leaves its I/O to a worker.
+            // Only an aggregator has a worker for its I/O; any other rank waits during its I/O.
             if counts.windows > 0 { outcome.waited } else { outcome.busy },
             clock.total(),
         ];
@@ -210,8 +210,8 @@ impl Combine for ClosingVote<'_> {
     }
 }
 
-/// Writes the remaining windows, and adds what they know to the outcome of all ranks. If the windows must be filled
-/// again, resets them.
+/// Writes the remaining windows, and adds their counts to the outcome of all ranks. If the windows must be refilled,
+/// resets them.
 fn close_windows(writer: &WindowWriter<'_>, all: &mut CallOutcome) {
     writer.try_write();
     let arena = writer.arena;

@@ -80,8 +80,8 @@ pub async fn calls_differ(endpoint: &mut Endpoint, (kind, name): (u8, &str), pat
     Ok(Error::CallsDiffer { calls, path: path.display().to_string() })
 }
 
-/// Returns `error`, which all ranks have agreed on at the end of a file, with all errors that ranks still have `left`: no later
-/// call returns them. Collective: a gather and a broadcast.
+/// Returns `error`, on which all ranks have agreed at the close of a file, together with the errors that ranks have
+/// `left`: no later call returns them. Collective: a gather and a broadcast.
 ///
 /// # Errors
 /// Errors of the message transport; this rank then prints `error` and its own errors.

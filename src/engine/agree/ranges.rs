@@ -31,7 +31,7 @@ impl RankRanges {
         joined(all)
     }
 
-    /// Merges the ranges of other ranks. O(n log n) for n ranges; O(1) if they are one range behind all others.
+    /// Merges the ranges of other ranks. O(n log n) for n ranges; O(1) if they are one range after all others.
     pub fn merge(&mut self, other: Self) {
         if let (Self::Disjoint(all), Self::Disjoint(other)) = (&mut *self, &other)
             && let (Some(last), [next]) = (all.last_mut(), &other[..])

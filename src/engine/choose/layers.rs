@@ -65,8 +65,9 @@ impl Chooser {
     }
 
     /// Returns the possible choices for a call: the chosen one first, the others by predicted time. A phase that is not
-    /// `open` to choice stays as `given`. `connected` says whether all ranks have sent messages to aggregators. Phases that are both open get the same layers: with a flat phase behind a
-    /// layered one, most ranks send before the aggregators receive. O(aggregators x log of a node's ranks).
+    /// `open` to choice stays as `given`. `connected` says whether all ranks have sent messages to aggregators. Phases
+    /// that are both open get the same layers: with a flat phase after a layered one, most ranks send before the
+    /// aggregators receive. O(aggregators x log of a node's ranks).
     pub fn ranked(
         &self,
         amount: &AccessStats,
@@ -74,7 +75,7 @@ impl Chooser {
         (open, given): (Layered, Layered),
         connected: bool,
     ) -> Vec<Candidate> {
-        // Without a choice for data, all choices connect the same ranks.
+        // If the data phase is not open to choice, all choices connect the same ranks.
         let connecting = |way: Layering| if connected || !open.data { 0.0 } else { self.connecting(way) };
         let candidate = |way| Candidate { way, seconds: self.predicted(amount, domains, way) + connecting(way) };
         let flat = Layering { layered: given, local: if given.any() { self.fewest() } else { 0 } };
@@ -222,7 +223,7 @@ impl Touched {
         Self { part, parts, rounds: vec![0; windows], last: (0, 0), count: 0 }
     }
 
-    /// Adds an extent behind the extents added before. O(parts of the file in the extent).
+    /// Adds an extent, which lies after the extents added before. O(parts of the file in the extent).
     #[inline]
     pub fn add(&mut self, extent: Extent) {
         if extent.len == 0 || (extent.offset >= self.last.0 && extent.end() <= self.last.1) {

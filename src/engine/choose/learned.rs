@@ -1,5 +1,5 @@
-//! What the exchanges of a file have shown, and what follows for the next ones: windows, and the part of the file that
-//! each aggregator gets. The same on all ranks, because it comes from the agreed outcome of calls and costs no message.
+//! Learns from the exchanges of a file how to divide the next ones: the size of windows, and the part of the file of
+//! each aggregator. The same on all ranks, because it comes from the agreed outcome of calls and costs no message.
 
 use std::collections::BTreeMap;
 use std::fmt::{Display, Formatter};
@@ -104,7 +104,7 @@ impl Paces {
 /// Share of an aggregator that is as fast as the others.
 const WHOLE: u32 = 1 << 16;
 
-/// What the exchanges of a file have shown.
+/// What was learned from the exchanges of a file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Learned {
     /// Paces, if windows follow from them.
@@ -115,7 +115,7 @@ pub struct Learned {
     pub changes: u32,
     /// True if every rank has sent messages to aggregators, so that it is connected with them.
     pub connected: bool,
-    /// True if a call has shown how long the aggregators take in the file.
+    /// True if the times of the aggregators in the file are known from a call.
     pub timed: bool,
     /// Rank that was slow or fast in the last call, without being clearly so.
     suspect: Option<Rank>,
@@ -124,15 +124,15 @@ pub struct Learned {
 wire::fields!(struct Learned { paces, shares, changes, connected, timed, suspect });
 
 own_state! {
-    /// What the last file on each file system has shown, on rank 0 of its ranks.
+    /// What was learned on the last file on each file system; on rank 0 of its ranks.
     static KEPT: Mutex<BTreeMap<FileSystemKey, Learned>> = Mutex::new(BTreeMap::new());
 }
 
-/// Hash of a file system, its driver, and the number of ranks that use it. 0: files on it have nothing in common.
+/// Hash of a file system, its driver, and the number of ranks that use it. 0: nothing is kept for the next file.
 pub type FileSystemKey = u64;
 
 impl Learned {
-    /// Returns what the last file on a file system has shown. Local.
+    /// Returns what was learned on the last file on a file system. Local.
     pub fn kept(key: FileSystemKey) -> Self {
         KEPT.with(|kept| kept.lock().unwrap_or_else(PoisonError::into_inner).get(&key).cloned()).unwrap_or_default()
     }
@@ -171,7 +171,7 @@ impl Learned {
         let paced = windows.is_some_and(|(windows, cost)| {
             let pace =
                 |micros: u64| u64::try_from(u128::from(micros) * 1_024_000 / u128::from(part)).unwrap_or(u64::MAX);
-            // If one aggregator held up the others, the times say nothing about windows.
+            // Do not learn paces from a call in which one aggregator delayed the others.
             let seen = Paces { exchange: pace(took.exchange), file: pace(took.file.most) };
             let predicted = |paces| predicted(seen.nanos(part), part.div_ceil(windows(paces).window), cost);
             let (now, then) = (predicted(self.paces), predicted(Some(seen)));
@@ -199,13 +199,13 @@ impl Learned {
             self.shares = vec![WHOLE; aggregators.len()];
         }
         let share = u64::from(self.shares[at]) * others / own.max(1);
-        // An aggregator keeps so much that its speed can be seen again.
+        // An aggregator keeps enough that later calls show its speed.
         self.shares[at] = share.clamp(u64::from(WHOLE) / 64, u64::from(WHOLE) * 64) as u32;
         true
     }
 }
 
-/// What the exchanges of a file have shown, for reports.
+/// What was learned from the exchanges of a file, for reports.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct LearnedFacts {
     /// Bytes a second of an aggregator in messages, if windows follow from it.
@@ -266,9 +266,10 @@ pub fn best_windows((exchange, file): (u64, u64), cost: u64) -> u64 {
     (exchange.min(file) / cost.max(1)).isqrt().max(1)
 }
 
-/// Divides the first write of a file, whose first part shows the times of the aggregators for the rest: divides the write of `amount` by `aggregators` aggregators in two: returns the parts of the file before and behind an
-/// offset, a multiple of `unit`; `None` if the write is too short for that, or if one aggregator writes all. The parts of
-/// each rank are not known: numbers but the range are in proportion. The same on all ranks.
+/// Divides the first write of a file in two, so that the times of the first part divide the rest between the
+/// aggregators. Returns the parts of `amount` before and after an offset, a multiple of `unit`; `None` if the write is
+/// too short for that, or if one aggregator writes all. The parts of each rank are not known: numbers but the range are
+/// in proportion. The same on all ranks.
 pub fn probe_then_divide(amount: &AccessStats, aggregators: usize, unit: u64) -> Option<[AccessStats; 2]> {
     let aggregators = aggregators as u64;
     if aggregators < 2 || amount.bytes / aggregators < WORTH_DIVIDING {
@@ -316,8 +317,8 @@ mod tests {
         for calls in [[1000, 1700, 1000, 1000], [1800, 1000, 1000, 1000], [1000, 1300, 1000, 1000], [0, 1700, 0, 0]] {
             assert!(!by(&mut learned, &calls), "{calls:?}");
         }
-        let again = [1000, 1000, 1700, 1000];
-        assert!(!by(&mut learned, &again) && by(&mut learned, &again), "slow in two calls");
+        let slow = [1000, 1000, 1700, 1000];
+        assert!(!by(&mut learned, &slow) && by(&mut learned, &slow), "slow in two calls");
     }
 
     #[test]

@@ -1,12 +1,12 @@
-//! Chooses how the bytes of a call go: pure functions of values that all ranks agree on. This file has every threshold of the engine,
-//! with its unit and reason.
+//! Chooses how the bytes of a call go: pure functions of values that all ranks agree on. This file has every threshold
+//! of the engine, with its unit and reason.
 //!
 //! | module | holds |
 //! |---|---|
 //! | [`rules`] | the rules by which one rank chooses the path of a call, and a rank writes or reads before the ranks agree |
 //! | [`windows`] | divides the file into windows |
 //! | [`layers`] | one layer of messages or two, by predicted cost |
-//! | [`learned`] | what earlier calls have shown |
+//! | [`learned`] | what was learned from earlier calls |
 //!
 //! Sizes of slots, messages and tables are no thresholds; they are defined beside the code that uses them. The hints
 //! are in `src/hints`, and the properties of file systems in the drivers.
@@ -20,8 +20,8 @@ pub mod windows;
 
 // Pieces that a rank writes or reads by itself. Sizes are means of one rank's pieces, in bytes; counts are of one rank.
 
-/// Minimum size of pieces that go directly: that saves a copy, and a system call costs about as much as copying so many
-/// bytes.
+/// Minimum size of pieces that go directly: that saves a copy, and a system call costs about as much as copying this
+/// number of bytes.
 pub const LARGE_PIECE: u64 = 16 << 10;
 /// Minimum size of pieces that go directly in a write of few pieces: a few more system calls do not matter.
 pub const LARGE_OF_FEW: u64 = 4 << 10;
@@ -81,15 +81,15 @@ pub const REMOTE_CALL: u64 = 256 << 10;
 /// may need a disk.
 pub const FEW_RUNS: u64 = 16;
 /// The file system is asked which bytes of gaps have data if that may save this number of calls, so that an answer in
-/// vain costs little. Where the file has data, so many calls' bytes are read before the next question.
+/// vain costs little. Where the file has data, the bytes of this number of calls are read before the next question.
 pub const WORTH_ASKING: u64 = 4;
-/// Maximum number of questions that find data in a group. All bytes behind are then read.
+/// Maximum number of parts with data that the file system is asked for in a group of runs. Then the rest is read.
 pub const PARTS_READ: usize = 4;
-/// Runs of data with gaps between them are left behind one by one if that takes the file at most this many times as long
+/// Runs with gaps between them are buffered one by one if writing them takes the file at most this many times as long
 /// as writing them with the gaps before the call ends.
 pub const WORTH_LEAVING: u64 = 2;
-/// Minimum number of bytes of write-behind for each rank: with less, calls would wait for every piece.
-pub const LEAST_BEHIND: u64 = 1 << 20;
+/// Minimum budget of write-behind for each rank, in bytes: with less, calls would wait for every piece.
+pub const LEAST_BUDGET: u64 = 1 << 20;
 /// Number of fast writes in a row after which a rank writes at once, although write-behind is automatic: a copy into memory
 /// costs more than it saves.
 pub const FAST_WRITES: u32 = 4;
@@ -99,7 +99,7 @@ pub const FAST_BYTES: u64 = 1 << 20;
 pub const SLOW_WRITES: u32 = 2;
 /// Maximum number of bytes that are packed for one call on the file: they fit in a core's cache.
 pub const PACKED_FOR_CALL: usize = 512 << 10;
-/// Minimum length in bytes of a piece that is written from, or read into, the caller's memory.
+/// Minimum length in bytes of a piece that is not packed, but written from, or read into, the caller's memory.
 pub const WHOLE_PIECE: u64 = 64 << 10;
 /// Minimum mean length in bytes of the extents of a full window that is written directly from its messages. Copying
 /// shorter ones into a window costs less than a part of a call each.
@@ -138,14 +138,14 @@ pub const ROUNDS_AHEAD: usize = 4;
 /// more rounds of them at a time would only delay the first window.
 pub const LONG_MESSAGE: u64 = 64 << 10;
 
-// What exchanges show about the next ones.
+// Learning from exchanges, for the next ones.
 
 /// Minimum size of a window that follows from measured times, in bytes.
 pub const LEAST_LEARNED: u64 = 128 << 10;
 /// Time that a message takes of a core, on its sender and its receiver, in nanoseconds. It decides only between many
 /// windows and fewer, so it need not be accurate.
 pub const MESSAGE_NANOS: u64 = 4_000;
-/// Windows change only if that saves 1 / `WORTH_CHANGING` of the predicted time: then no kept plan can be used again.
+/// Windows change only if that saves 1 / `WORTH_CHANGING` of the predicted time: a change makes all kept plans useless.
 pub const WORTH_CHANGING: u64 = 16;
 /// An aggregator is slow if it spends more than `SLOW_TIMES` / 2 times the mean time of the others in the file, in two
 /// calls one after the other.

@@ -44,7 +44,7 @@ pub struct CallShape {
     pub disjoint: Option<bool>,
     /// True if it is certain that no two hosts have bytes in the same range.
     pub hosts_are_apart: bool,
-    /// True if the data of all ranks came along with their facts.
+    /// True if all ranks sent their data with their facts.
     pub is_inline: bool,
     /// True if there is no shared memory for windows.
     pub no_memory: bool,
@@ -83,8 +83,9 @@ impl Rules<'_> {
         if self.windows.lock_unit > 1 { self.hints.direct_min } else { self.hints.direct_min.min(LARGE_PIECE) }
     }
 
-    /// Decides how the bytes of a call go, from what all ranks agreed on. One rank calls it and answers for all ranks. If the
-    /// ranks then find out more ([`Rules::needs_overlap_check`]), each rank decides again, with the same result.
+    /// Decides how the bytes of a call go, from what all ranks agreed on. One rank calls it and answers for all ranks.
+    /// If the ranks then find out more ([`Rules::needs_overlap_check`]), each rank repeats the decision, with the same
+    /// result.
     pub fn decide(&self, shape: &CallShape) -> Decision {
         let (path, reason) = self.choose(shape);
         let windows = if path == Path::Windows { self.windows.over(&shape.left) } else { CallWindows::default() };
@@ -134,7 +135,7 @@ impl Rules<'_> {
     }
 
     /// Returns the path of ranks that exchange messages like [`Rules::by_messages`], but ignores hosts, few pieces, and
-    /// data that came along.
+    /// data that was sent with the facts.
     fn among_ranks(&self, left: &AccessStats, overlap: bool) -> (Path, Reason) {
         let Self { hints, direction, .. } = *self;
         let (bytes, mean, large) = (left.bytes, left.mean(), self.large());
@@ -179,12 +180,12 @@ impl Rules<'_> {
 pub struct WritersBeside {
     /// True if all ranks are known to be in this call: none of them is in a call of the other library.
     pub all_are_here: bool,
-    /// True if the other library has written a strided access for this rank, with data sieving if nobody keeps it
-    /// from that. Then ranks stop writing early, so that it may sieve.
+    /// True if the other library has written a strided access for this rank, with data sieving unless that is
+    /// prevented. Then ranks stop writing early, so that the other library may sieve.
     pub have_sieved: bool,
 }
 
-/// The decision if a rank may write before the first agreement.
+/// What a rank knows to decide if it may write before the first agreement.
 #[derive(Debug, Default)]
 pub struct EarlyWrites {
     beside: Option<WritersBeside>,
@@ -235,20 +236,20 @@ impl Rules<'_> {
         file.count() > 0 && file.bytes() / file.count() >= least
     }
 
-    /// Returns true if a rank writes `file` before the ranks agree. `alone` is true if every rank that shares memory
-    /// has a core of its own. If the hint `romio_no_indep_rw` says that the file is written only collectively, a rank
-    /// that exchanges messages opens the file only if it has enough bytes to be worth the open.
-    pub fn can_write_before_agreement(&self, file: &Extents, alone: bool) -> bool {
+    /// Returns true if a rank writes `file` before the ranks agree. `has_own_core` is true if every rank that shares
+    /// memory has a core of its own. If the hint `romio_no_indep_rw` says that the file is written only collectively, a
+    /// rank that exchanges messages opens the file only if it has enough bytes to be worth the open.
+    pub fn can_write_before_agreement(&self, file: &Extents, has_own_core: bool) -> bool {
         if self.in_memory {
-            return self.writes_itself(file, alone);
+            return self.writes_itself(file, has_own_core);
         }
         let may_open = !self.hints.no_indep_rw || file.bytes() >= WORTH_OPENING;
         self.switch() == Switch::Automatic && may_open && self.is_direct(file)
     }
 
     /// Returns true if a rank that shares memory writes `file` before the ranks agree.
-    fn writes_itself(&self, file: &Extents, alone: bool) -> bool {
-        let is_few = alone && self.windows.lock_unit == 1 && file.count() <= FEW_BESIDE_WINDOWS;
+    fn writes_itself(&self, file: &Extents, has_own_core: bool) -> bool {
+        let is_few = has_own_core && self.windows.lock_unit == 1 && file.count() <= FEW_BESIDE_WINDOWS;
         let least = if is_few { self.hints.direct_min.min(LARGE_OF_FEW) } else { self.large() };
         self.switch() == Switch::Automatic && file.count() > 0 && file.bytes() / file.count() >= least
     }

@@ -142,7 +142,7 @@ impl ExchangeWindows {
     ) -> Self {
         let AccessStats { bytes, .. } = *amount;
         let (range, bytes, aggregators) = (amount.span().max(1), bytes.max(1), aggregators as u64);
-        // As if each sender had bytes in each window: the windows of the data, with the holes between them.
+        // Windows include the holes between data: a window with `least` bytes of data is longer.
         let with_holes = |least: u64| {
             let least = u128::from(least) * u128::from(range.max(bytes)) / u128::from(bytes);
             u64::try_from(least).unwrap_or(u64::MAX)

@@ -42,13 +42,13 @@ pub struct RoundDelivered {
     pub error: Option<Error>,
 }
 
-/// The memory behind the named buffers of the schedules of all rounds in flight in a read.
+/// The memory of the named buffers of the schedules of all rounds in flight in a read.
 pub struct Delivering<'r, 'a> {
     /// This rank.
     pub rank: Rank,
     /// The rounds in flight, in order.
     pub rounds: &'r mut VecDeque<RoundDelivered>,
-    /// Index of the round that the next calls are about.
+    /// Index in `rounds` of the round that the next calls access.
     pub turn: usize,
     /// This rank's part in the shared memory of its node.
     pub inside: Option<&'r mut NodeMember<'a>>,

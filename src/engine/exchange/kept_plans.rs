@@ -16,16 +16,16 @@ use crate::engine::exchange::planner::ExchangePlanner;
 pub enum AccessShift {
     /// The access differs from all plans.
     No,
-    /// The access is that of these plans, shifted by this number of bytes.
+    /// The access is the same as for these plans, shifted by this number of bytes.
     Shifted(u64, i64),
     /// The access is empty, like the accesses of these plans on this rank, so any shift of the other ranks fits.
     Nothing(u64),
 }
 
 impl AccessShift {
-    /// Returns the words for the agreement: the plans that fit, and the lowest and highest shift that fit, as unsigned
-    /// numbers in the order of the shifts.
-    pub const fn words(self) -> [u64; 3] {
+    /// Returns the integers for the agreement: the plans that fit, and the lowest and highest shift that fit, as
+    /// unsigned numbers in the order of the shifts.
+    pub const fn integers(self) -> [u64; 3] {
         match self {
             Self::No => [0, 0, 0],
             Self::Shifted(plans, by) => [plans, by as u64 ^ 1 << 63, by as u64 ^ 1 << 63],
@@ -33,7 +33,7 @@ impl AccessShift {
         }
     }
 
-    /// Returns the plan and the shift that fit all ranks, from the merged words.
+    /// Returns the plan and the shift that fit all ranks, from the merged integers.
     pub fn agreed(plans: u64, lowest: u64, highest: u64) -> Option<Reuse> {
         let by = |value: u64| (value ^ (1 << 63)) as i64;
         // If no rank has data, the shift is 0.

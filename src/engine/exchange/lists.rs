@@ -184,9 +184,9 @@ impl Outflow {
         while !rest.is_empty()
             && let Some(piece) = self.memory.take(rest.len() as u64)
         {
-            let (front, behind) = rest.split_at(piece.len as usize);
+            let (front, after) = rest.split_at(piece.len as usize);
             copy_to(sink.piece(piece.offset, piece.len), front);
-            rest = behind;
+            rest = after;
         }
     }
 }
@@ -261,12 +261,12 @@ fn copy(to: &mut [u8], position: u64, bytes: &[u8]) {
     copy_to(&mut to[position as usize..][..bytes.len()], bytes);
 }
 
-/// Copies bytes to the start of `rest`, which has room for them, and moves `rest` behind them.
+/// Copies bytes to the start of `rest`, which has room for them, and moves `rest` past them.
 #[inline]
 fn append(rest: &mut &mut [u8], bytes: &[u8]) {
-    let (front, behind) = std::mem::take(rest).split_at_mut(bytes.len());
+    let (front, after) = std::mem::take(rest).split_at_mut(bytes.len());
     copy_to(front, bytes);
-    *rest = behind;
+    *rest = after;
 }
 
 /// A queue of flows, sorted by the next round in which they have bytes. Finding the flows of a round costs O(log flows)

@@ -1,4 +1,5 @@
-//! The metadata phase: ranks send their lists of extents to the ranks that need them, in messages whose sizes only their senders know.
+//! The metadata phase: ranks send their lists of extents to the ranks that need them. Only the sender knows the size of
+//! a list beforehand.
 //!
 //! The **data** kernel determines who needs which list: with a flat kernel, an aggregator needs every rank's list; with
 //! `two_layer`, a local aggregator needs its members' lists, and an aggregator each local aggregator's merged list. The
@@ -46,8 +47,8 @@ pub struct Announced {
 /// Runs the metadata phase. Collective.
 ///
 /// # Errors
-/// Errors of the message transport. On this rank only: [`Error::Codec`] for bytes that are not encoded lists, [`Error::NoMemory`] if a local
-/// aggregator has no memory for its messages.
+/// Errors of the message transport. On this rank only: [`Error::Codec`] for bytes that are not encoded lists,
+/// [`Error::NoMemory`] if a local aggregator has no memory for its messages.
 pub async fn announce(
     endpoint: &mut Endpoint,
     metadata: &Phase,
@@ -215,7 +216,7 @@ fn plain(mut body: Bytes) -> Result<Option<Packed>> {
     checked(Packed::read(&mut body)?).map(Some)
 }
 
-/// Decodes a body of lists, each behind a number below `limit`.
+/// Decodes a body of lists, each after a number below `limit`.
 fn tagged(mut body: Bytes, limit: usize) -> Result<ListsByAggregator> {
     let mut lists = Vec::new();
     while !body.is_empty() {

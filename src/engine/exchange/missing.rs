@@ -13,8 +13,8 @@ const FLAT: &str = "trib_shared_memory=disable;cb_nodes=2;cb_buffer_size=64KiB;r
 const LAYERED: &str = "trib_ranks_per_node=2;nc_num_aggrs_per_node=1;trib_kernel=two_layer;cb_nodes=2;\
                        cb_buffer_size=64KiB;romio_cb_write=enable;romio_cb_read=enable;trib_tiny_call=0";
 
-/// The bytes of `rank` in `call`: pieces of `len` bytes, in turn with those of other ranks; with an `overlap` each piece
-/// reaches that far into the next rank's.
+/// The bytes of `rank` in `call`: pieces of `len` bytes, in turn with the pieces of other ranks; with an `overlap` each
+/// piece reaches that far into the next rank's piece.
 struct Access {
     file: Extents,
     memory: BufferLayout,
@@ -33,7 +33,8 @@ impl Access {
     }
 }
 
-/// Runs a write and a read, in which `poor` gets no memory for messages, and then both with memory. `due` has whether each fails.
+/// Runs a write and a read in which rank `poor` gets no memory for messages, and then both with memory. `due` says if
+/// the first write, and the first read, must fail.
 fn check(hints: &str, len: u64, overlap: u64, poor: u64, due: [bool; 2]) {
     let what = format!("pieces of {len}, overlap {overlap}, rank {poor}, {hints}");
     let directory = tempfile::tempdir().unwrap();

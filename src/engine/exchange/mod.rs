@@ -1,6 +1,6 @@
-//! The two-phase exchange: in a write, each rank sends its bytes to aggregators, which write them; in a read, aggregators read and
-//! send. It has an earlier plan or a new one, and then runs in rounds: in each round, an aggregator fills or empties one window (a
-//! piece of the file).
+//! The two-phase exchange: in a write, each rank sends its bytes to aggregators, which write them; in a read,
+//! aggregators read and send. It reuses an earlier plan or makes a new one, and then runs in rounds: in each round, an
+//! aggregator fills or empties one window (a piece of the file).
 //!
 //! | module | holds |
 //! |---|---|
@@ -60,13 +60,13 @@ pub struct Exchange<'a> {
     pub endpoint: &'a mut Endpoint,
     /// What is fixed about the file.
     pub file: &'a FileTerms,
-    /// The planner of the file's exchanges.
+    /// Plans the exchanges of the file.
     pub planner: &'a ExchangePlanner,
     /// This rank's handle of the file.
     pub handle: &'a mut FileHandle,
     /// Plans of earlier calls.
     pub plans: &'a mut Plans,
-    /// What earlier calls have shown.
+    /// What was learned from earlier calls.
     pub learned: &'a Learned,
     /// Observers of the call.
     pub observers: &'a mut Observers,
@@ -79,7 +79,7 @@ pub struct Exchange<'a> {
     pub reuse: Option<Reuse>,
     /// True if only the ranks of this call, in this call, can be writing the file now.
     pub is_sole: bool,
-    /// True if this is a part of a call: its plan is not that of a call with the same access.
+    /// True if this exchange moves a part of a call: then its plan is not kept, because it fits no whole call.
     pub is_part: bool,
     /// This rank's numbers, and its error.
     pub own: &'a mut CallTotals,
@@ -100,7 +100,7 @@ impl Exchange<'_> {
     async fn write(&mut self, Access { file, layout, memory: source }: Access<'_, Source<'_>>) -> Result<()> {
         self.observers.stage(CallStage::Metadata);
         let plan = self.plan(Direction::Write, file, layout).await?;
-        let told = self.announce_writes(&plan);
+        let announced = self.announce_writes(&plan);
         // SAFETY: `returns_at_end` is set by `File::transfer`, which polls this future to its end before it returns to
         // the owner of the memory, and by `Asked::polled_to_end`, whose caller promises to do so before the memory is
         // freed. The value is dropped at the end of this function, so before that. (If a panic unwinds a poll instead,
@@ -113,7 +113,7 @@ impl Exchange<'_> {
         let ran = ran.map(|counts| self.own.counts = counts);
         // Settle also after an error: the worker may still be writing the caller's memory.
         self.settle().await;
-        if let Some((storage, range)) = told {
+        if let Some((storage, range)) = announced {
             self.planner.driver.has_written(&*storage, range);
         }
         ran
@@ -168,7 +168,7 @@ impl Exchange<'_> {
         }
         let mut sieve = terms.write_sieve(self.is_sole);
         if direction == Direction::Write && !plan.announced.incoming.is_empty() && left.has_holes() {
-            // Not earlier: another rank may have written until it came to the call. Not later: aggregators then write.
+            // Ask for the end here: before, another rank may still have been writing; after, aggregators write.
             sieve = sieve.with_end(|| handle.end());
         }
         if let Some(queue) = &mut handle.queue {
@@ -204,7 +204,7 @@ impl Exchange<'_> {
         }
         self.own.outcome.error = self.own.outcome.error.take().or(self.own.counts.error.take());
         if self.own.outcome.error.is_some() {
-            // A file that could not be opened may be there the next time.
+            // The next call makes a new queue, and tries to open the file if it was not opened.
             self.handle.queue = None;
         }
         self.observers.add_fan_in(std::mem::take(&mut self.own.counts.fan_in));

@@ -49,13 +49,13 @@ pub struct RoundPlaced {
     pub error: Option<Error>,
 }
 
-/// The memory behind the named buffers of the schedules of all rounds in flight in a write.
+/// The memory of the named buffers of the schedules of all rounds in flight in a write.
 pub struct Placing<'r, 'a> {
     /// This rank.
     pub rank: Rank,
     /// The rounds in flight, in order.
     pub rounds: &'r mut VecDeque<RoundPlaced>,
-    /// Index of the round that the next calls are about.
+    /// Index in `rounds` of the round that the next calls access.
     pub turn: usize,
     /// This rank's part in the shared memory of its node.
     pub inside: Option<&'r mut NodeMember<'a>>,
@@ -121,7 +121,7 @@ impl Placing<'_, '_> {
     /// Copies the bytes of inflow `id` into the window, or keeps them for later if sources overlap.
     fn arrived(&mut self, id: usize, what: Arrived) -> Result<()> {
         if let Some(deferred) = &mut self.rounds[self.turn].deferred {
-            // The message may lie in memory that its sender needs for the next message.
+            // Copy the message: its sender may need this memory for the next message.
             let kept = match what {
                 Arrived::Message(message) => {
                     let copy = Block::message(message.len() as u64, |copy| copy.copy_from_slice(&message));

@@ -44,13 +44,13 @@ pub struct Plan {
     pub open_windows: usize,
     /// Layers of the call's messages.
     pub layers: Layering,
-    /// Number of changes by what calls had shown when the plan was made.
+    /// Value of [`Learned::changes`] when the plan was made.
     pub changes: u32,
 }
 
 impl Plan {
-    /// Makes a plan: divides the file, flattens the access, and runs the metadata phase. Collective. `learned`
-    /// is what earlier calls have shown, and `windows` is the number of window buffers that this aggregator has allocated.
+    /// Makes a plan: divides the file, flattens the access, and runs the metadata phase. Collective. `learned` was
+    /// learned from earlier calls, and `windows` is the number of window buffers that this aggregator has allocated.
     ///
     /// # Errors
     /// Errors of the message transport; an aggregator has no memory for a round (the same on all ranks).

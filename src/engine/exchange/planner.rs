@@ -1,4 +1,4 @@
-//! The planner of exchanges: how many aggregators a call has, which windows they get, and what earlier calls teach.
+//! The planner of exchanges: chooses the aggregators and the windows of a call, and learns from earlier calls.
 
 use crate::access::{AccessStats, Direction};
 use crate::drivers::{Domains, Driver, DriverHints, Layout, Written};
@@ -35,7 +35,7 @@ pub struct ExchangePlanner {
     tiny: Roles,
     driver_hints: DriverHints,
     layout: Layout,
-    /// Planner of windows in shared memory, which get as much memory as those of an aggregator.
+    /// Planner of windows in shared memory. They get as much memory as the windows of an aggregator.
     pub windows: WindowPlanner,
     ranks: usize,
     nodes: usize,
@@ -46,7 +46,7 @@ pub struct ExchangePlanner {
     open: Option<usize>,
     /// True if earlier calls change nothing.
     is_fixed: bool,
-    /// True if no bytes are left behind, so that the times of writes are those of the file.
+    /// True if no bytes are buffered, so that the times of writes are the times of the file.
     is_timed: bool,
 }
 
@@ -99,9 +99,10 @@ impl ExchangePlanner {
         if bytes <= self.tiny_call { &self.tiny } else { &self.roles }
     }
 
-    /// Divides the file between the aggregators of a call, and chooses the layers of messages. `histogram` is the sum of
-    /// [`count_bytes`](crate::engine::exchange::plan::count_bytes) over all ranks if [`ExchangePlanner::needs_histogram`], or else empty.
-    /// `learned` is what earlier calls have shown. The same on all ranks. Local.
+    /// Divides the file between the aggregators of a call, and chooses the layers of messages. `histogram` is the sum
+    /// over all ranks of [`count_bytes`](crate::engine::exchange::plan::count_bytes) if
+    /// [`ExchangePlanner::needs_histogram`] returns true, or else empty. `learned` was learned from earlier calls. The
+    /// same on all ranks. Local.
     pub fn divide(&self, amount: &AccessStats, histogram: &[u64], learned: &Learned) -> Division<'_> {
         let AccessStats { start, end, bytes, .. } = *amount;
         let roles = self.roles(bytes);
@@ -132,8 +133,8 @@ impl ExchangePlanner {
         by.unsigned_abs().is_multiple_of(self.driver.period(&self.layout, aggregators))
     }
 
-    /// Returns the windows of an exchange of `amount` from `senders` ranks to `aggregators` aggregators, after a call with
-    /// `paces`. A hint decides alone.
+    /// Returns the windows of an exchange of `amount` from `senders` ranks to `aggregators` aggregators, after a call
+    /// with `paces`. A hint overrides both.
     fn windows(
         &self,
         amount: &AccessStats,
@@ -176,8 +177,9 @@ impl ExchangePlanner {
         learned.learn(took, amount.bytes, aggregators, windows) || is_new || learned.timed != was_timed
     }
 
-    /// Returns the parts of an exchange of `left`, which has no kept plan, if it is a write in two parts: the times of the first divide the second.
-    /// `None` if earlier calls have shown these times, or if they would change nothing. The same on all ranks. Local.
+    /// Returns the two parts in which a write of `left` without a kept plan is exchanged: the times of the first part
+    /// divide the second. `None` for one part: earlier calls have shown these times, or they would change nothing. The
+    /// same on all ranks. Local.
     pub fn probe_then_divide(
         &self,
         learned: &Learned,

@@ -1,6 +1,6 @@
 //! Plans without running: counts what a collective write of any number of ranks would exchange.
 //!
-//! Ranks are flattened one at a time, so the memory is that of one rank and of the counters. All functions are local.
+//! Ranks are flattened one at a time, so it needs memory for one rank and for the counters. All functions are local.
 
 use std::collections::BTreeMap;
 use std::ops::AddAssign;

@@ -95,11 +95,11 @@ impl<'a> Reading<'a> {
         is_read.then_some(round)
     }
 
-    /// Opens a round: takes this aggregator's window, if it has one, and returns the round's schedule. `alone` if no
-    /// other round is in flight.
-    async fn open(&mut self, round: u64, alone: bool, queue: &mut Option<WindowQueue>) -> Result<Schedule> {
+    /// Opens a round: takes this aggregator's window, if it has one, and returns the round's schedule. `is_only` is
+    /// true if no other round is in flight.
+    async fn open(&mut self, round: u64, is_only: bool, queue: &mut Option<WindowQueue>) -> Result<Schedule> {
         self.at.go_on(CallStage::Storage(round, None));
-        let (opened, buffer) = self.take_window(round, alone, queue).await;
+        let (opened, buffer) = self.take_window(round, is_only, queue).await;
         self.at.go_on(CallStage::Round(round, opened.as_ref().map(|opened| opened.window.start)));
         let begin = clock::now();
         let owned = opened.as_ref().map(|opened| (opened.messages.len(), opened.window.len()));
@@ -123,7 +123,7 @@ impl<'a> Reading<'a> {
         Ok(schedule)
     }
 
-    /// Ends the first round: its window may be read again.
+    /// Ends the first round: its window is free for another read.
     fn close(&mut self, traffic: Traffic, queue: &mut Option<WindowQueue>) {
         let Some(RoundDelivered { round, incoming, buffer, begin, placement, owned, error, .. }) =
             self.rounds.pop_front()
@@ -142,14 +142,14 @@ impl<'a> Reading<'a> {
     }
 
     /// Returns this aggregator's window of `round`, if it has one, and the bytes of the window, if they could be read.
-    /// Starts to read the next windows; `alone` if no window is in use.
+    /// Starts to read the next windows; `is_only` is true if no window is in use.
     async fn take_window(
         &mut self,
         round: u64,
-        alone: bool,
+        is_only: bool,
         queue: &mut Option<WindowQueue>,
     ) -> (Option<Opened>, Option<WindowBuffer>) {
-        self.look_ahead(queue, alone).await;
+        self.look_ahead(queue, is_only).await;
         if self.ahead.front().is_none_or(|ahead| ahead.round != round) {
             return (None, None);
         }

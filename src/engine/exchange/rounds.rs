@@ -93,7 +93,7 @@ impl<'a> Rounds<'a> {
         [self.leaving.next_round(), self.windows.next_round(), inside].into_iter().flatten().min()
     }
 
-    /// Returns true if another round may start while those of `flight` have not ended. Only rounds with long messages
+    /// Returns true if another round may start before the rounds of `flight` have ended. Only rounds with long messages
     /// may, and in the beginning fewer, so that the file gets its first windows soon. With two layers none may, because
     /// members share the memory of a round; with batches none may, because rounds would be one batch.
     pub fn may_run_ahead(&self, flight: &InFlight) -> bool {
@@ -228,8 +228,8 @@ impl Windows {
     }
 
     /// Moves the cursors past a window, and returns which bytes of the window have data. If pieces may tile the window,
-    /// compares a sum of hashes first, which is cheaper than marking bits; if the sum differs, goes through the pieces
-    /// again and marks bits.
+    /// compares a sum of hashes first, which is cheaper than marking bits; if the sum differs, repeats the pass over
+    /// the pieces and marks bits.
     fn footprint(&mut self, due: &[usize], window: &Window) -> (Vec<Advanced>, Option<Coverage>) {
         let mut coverage = std::mem::take(&mut self.spare);
         coverage.clear();

@@ -1,5 +1,5 @@
-//! The rounds of a write: ranks pack and exchange messages, and aggregators place them in windows, which are written
-//! behind.
+//! The rounds of a write: ranks pack and exchange messages, and aggregators place them in windows, which helper threads
+//! write.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
@@ -41,8 +41,8 @@ impl<'a> Writing<'a> {
         Self { at, source, zero_copy: None, sends_in_place: false, rounds: VecDeque::new(), opened: None }
     }
 
-    /// With pieces that are written from the caller's memory, and messages that are sent from there, where the endpoint can.
-    /// (With two layers, members copy their bytes into shared memory.)
+    /// Writes pieces from the caller's memory, and sends messages from there, where the endpoint can. (With two layers,
+    /// members copy their bytes into shared memory.)
     pub fn with_zero_copy(mut self, zero_copy: Option<&'a ZeroCopySends<'a>>, endpoint: &Endpoint) -> Self {
         self.zero_copy = zero_copy.filter(|_| self.at.inside.is_none());
         self.sends_in_place = endpoint.sends_in_place();

@@ -1,5 +1,5 @@
-//! What bindings to other languages and libraries need on a file, and programs do not; and collective calls in which another library,
-//! such as the MPI library, works on the same file.
+//! What bindings to other languages and libraries need on a file, and programs do not; and collective calls in which
+//! another library, such as the MPI library, works on the same file.
 //!
 //! The engine keeps its own calls and the other library's in order: another library lets a rank return as soon as the rank's own
 //! work is done, and the engine lets a rank write before the ranks agree.
@@ -118,8 +118,8 @@ pub fn set_len_after(file: &mut File, checked: Result<u64>) -> Result<()> {
     file.complete(async |file| file.change_len(checked).await)
 }
 
-/// Waits until the bytes that collective writes have left behind on this rank are in the file. Local; [`File::sync`]
-/// does so on all ranks.
+/// Waits until the buffered bytes of this rank's collective writes are in the file. Local; [`File::sync`] does so on
+/// all ranks.
 ///
 /// # Errors
 /// The error of such a write, which no other call returns then.
@@ -174,8 +174,8 @@ pub fn exchange_window(file: &File) -> Option<u64> {
     file.calls.plans.current().map(|plan| plan.domains.window_bytes())
 }
 
-/// Returns what exchanges on this file, or on the last file on the same file system, have shown about the next ones;
-/// `None` if nothing changed by it. Local.
+/// Returns what was learned from exchanges on this file, or on the last file on the same file system; `None` if it
+/// changes nothing. Local.
 pub fn learned(file: &File) -> Option<LearnedFacts> {
     LearnedFacts::of(&file.calls.learned, &file.setup.exchange.roles.aggregators)
 }
@@ -205,15 +205,15 @@ pub async fn sync_with(file: &mut File, other: impl FnOnce(Rank) -> Result<()>) 
 /// rank then truncates or overwrites. Collective. Costs two agreements.
 ///
 /// # Errors
-/// The same on every rank: ranks are in different calls, an error of bytes that earlier writes have left behind, or the
-/// error of `other` of the lowest rank. An operation was dropped before its end.
+/// The same on every rank: ranks are in different calls, an error of buffered bytes of earlier writes, or the error of
+/// `other` of the lowest rank. An operation was dropped before its end.
 pub async fn run_between(file: &mut File, kind: CallKind, other: impl FnOnce(Rank) -> Result<()>) -> Result<()> {
     file.usable()?;
     file.handle.write_left_bytes();
     file.arrive(kind).await?;
     let outcome = other(file.endpoint.rank());
     file.handle.note_others_bytes();
-    // The end of earlier writes means nothing any more.
+    // The other library may have changed the size: forget where earlier writes end.
     file.handle.all_have_synced();
     file.agree_on_end(kind, outcome).await
 }
@@ -222,8 +222,8 @@ pub async fn run_between(file: &mut File, kind: CallKind, other: impl FnOnce(Ran
 /// write that another library ran. Collective. Costs one agreement.
 ///
 /// # Errors
-/// The same on every rank: ranks are in different calls, or an error of bytes that earlier writes have left behind. An
-/// operation was dropped before its end.
+/// The same on every rank: ranks are in different calls, or an error of buffered bytes of earlier writes. An operation
+/// was dropped before its end.
 pub async fn wait_for_all(file: &mut File) -> Result<()> {
     file.usable()?;
     file.handle.note_others_bytes();
@@ -237,8 +237,8 @@ impl File {
         waiting.call(pin!(self.agree_without_data(kind, Ok(()), AccessStats::NONE))).await.map(drop)
     }
 
-    /// Makes the outcome of a call that all ranks have begun the same on all ranks: an error of this rank's bytes that
-    /// earlier writes have left behind, or else `own`. Collective. Costs one agreement.
+    /// Makes the outcome of a call that all ranks have begun the same on all ranks: an error of buffered bytes of this
+    /// rank's earlier writes, or else `own`. Collective. Costs one agreement.
     async fn agree_on_end(&mut self, kind: CallKind, own: Result<()>) -> Result<()> {
         let waiting = self.endpoint.waiting().clone();
         let deferred = self.handle.write_behind.as_ref().and_then(|write_behind| write_behind.bring_error());

@@ -1,10 +1,10 @@
 //! A collective write or read from begin to end: a function over a team of ranks that decide together. A host is a
-//! smaller team: if hosts have bytes of their own, each makes the same call again among its ranks.
+//! smaller team: if hosts have bytes of their own, each host repeats the call among its own ranks.
 //!
 //! | step | what it is | where |
 //! |---|---|---|
 //! | facts | a rank's arguments: which call it is in, its extents, its error, the bytes it has already moved | `agree/facts.rs` |
-//! | first agreement | the facts of all ranks, merged; one rank decides how the bytes go, and why | `agree/first.rs`, `choose/rules.rs` |
+//! | first agreement | the merged facts of all ranks; one rank decides how the bytes go, and why | `agree/first.rs`, `choose/rules.rs` |
 //! | rounds | the bytes move: directly, through windows, or in messages by a plan | `io`, `shared`, `exchange` |
 //! | outcome | errors, counts and times, on which all ranks agree | `agree/last.rs` |
 //!
@@ -335,7 +335,7 @@ impl File {
             let error = own.as_ref().and_then(|own| own.outcome.error.as_ref());
             return Err(broadcast_error(&mut self.endpoint, failed, error).await?);
         }
-        // Reads follow what writes have shown, so that both can use the same plan.
+        // Learn from writes, or from reads of a file that is only read, so that writes and reads can use the same plan.
         let shows = direction == Direction::Write || self.setup.file.mode == Mode::Read;
         if let (Path::Exchange, Some(own), true) = (agreed.decision.path, own.as_ref(), shows && !*has_learned) {
             self.learn_times(&agreed.shape.left, own, all);
@@ -345,7 +345,7 @@ impl File {
     }
 
     /// Begins a collective call if hosts cache independently: makes bytes visible that this rank has written in
-    /// independent calls; a call that reads then opens the file again after all ranks have done so. The inner result is
+    /// independent calls; a call that reads then reopens the file after all ranks have done so. The inner result is
     /// this rank's outcome. Collective: a call that reads costs one more agreement, which also finds ranks in different
     /// calls.
     ///
@@ -360,7 +360,7 @@ impl File {
         // A write that fills holes also reads.
         if direction == Direction::Read || self.setup.file.hints.ds_write == Switch::Enable {
             self.agree_without_data(self.kind(direction), Ok(()), AccessStats::NONE).await?;
-            self.handle.open_anew();
+            self.handle.reopen_lazily();
         }
         self.handle.note_others_bytes();
         Ok(passed)
@@ -423,19 +423,21 @@ impl File {
         Rules { in_memory: team.is_host(), ..self.setup.rules(direction) }
     }
 
-    /// Returns true if it is worth while that this rank moves its bytes before the ranks agree. If ranks overlap, they
-    /// repeat the write after the agreement.
+    /// Returns true if this rank gains by moving its bytes before the ranks agree. If ranks overlap, they repeat the
+    /// write after the agreement.
     fn wants_early(&self, rules: Rules<'_>, extents: &Extents) -> bool {
         match rules.direction {
             Direction::Write => {
-                let alone = self.setup.shares_memory && self.setup.groups.host().is_some_and(|host| host.spins());
-                !self.calls.may_overlap && rules.can_write_before_agreement(extents, alone)
+                let has_own_core =
+                    self.setup.shares_memory && self.setup.groups.host().is_some_and(|host| host.spins());
+                !self.calls.may_overlap && rules.can_write_before_agreement(extents, has_own_core)
             }
             Direction::Read => rules.can_read_before_agreement(extents, self.calls.reads_disjoint),
         }
     }
 
-    /// Remembers what a call shows about the next one. (A read in which no rank wanted bytes shows nothing.)
+    /// Keeps what is learned from a call for the next one. (Nothing is learned from a read in which no rank wanted
+    /// bytes.)
     fn learn(&mut self, team: &Team, direction: Direction, agreed: &Agreed) {
         match direction {
             Direction::Write => self.calls.may_overlap |= agreed.redone,
@@ -454,8 +456,8 @@ impl File {
         }
     }
 
-    /// Passes on the bytes that this rank has moved: what was written to other hosts, if they cache independently; what
-    /// was read to device memory, if the program's buffer is there. Local.
+    /// Lets other hosts see the bytes that this rank has written, if hosts cache independently; copies bytes that were
+    /// read to device memory, if the program's buffer is there. Local.
     fn pass(&self, call: &mut CallAccess<'_>, outcome: &mut Outcome) {
         if let (Some(device), Memory::Sink(staged)) = (&mut call.device, &mut call.access.memory) {
             copy_to_device((self.endpoint.rank(), &self.setup.file.path), staged, device, outcome);

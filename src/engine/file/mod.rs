@@ -61,24 +61,24 @@ pub struct File {
     setup: Setup,
     /// This rank's handle of the file, which it opens when it first needs it.
     handle: FileHandle,
-    /// What calls leave for the next calls.
+    /// State that calls keep for the next calls.
     calls: FileCalls,
     /// Who observes the calls.
     observers: Observers,
 }
 
-/// What the calls on a file leave for the next calls, and what the caller sets for them.
+/// State that the calls on a file keep for the next calls, and what the caller sets for them.
 #[derive(Default)]
 struct FileCalls {
     /// Plans of earlier calls.
     plans: Plans,
-    /// What exchanges have shown about the next ones.
+    /// What was learned from exchanges, for the next ones.
     learned: Learned,
-    /// True if ranks may have written the same bytes in some call.
+    /// True if ranks may have written the same bytes in an earlier call.
     may_overlap: bool,
     /// True if, in the last read, ranks certainly wanted different bytes and may read by themselves.
     reads_disjoint: bool,
-    /// The decision if ranks may write before all are in the call.
+    /// Decides if this rank may write before all ranks are in the call.
     early: EarlyWrites,
     /// The value of [`File::set_sole_writer`]; `None` if nobody set it.
     sole_writer: Option<bool>,
@@ -150,7 +150,7 @@ impl File {
 
     /// Reads `extents` of the file into `buffer`, together with all ranks. `layout` is the layout of `buffer`; the call
     /// accesses only its bytes. Collective; a rank that wants nothing passes no extents. Ranks may read the same bytes.
-    /// Holes of the file read as zeros. Bytes of the buffer for offsets behind the end of the file are unchanged. Costs
+    /// Holes of the file read as zeros. Bytes of the buffer for offsets past the end of the file are unchanged. Costs
     /// as much as a write of the same access.
     ///
     /// # Errors
@@ -195,7 +195,7 @@ impl File {
     /// An end beyond 2^63 - 1, a file opened for reading, an error of the system, device memory that cannot be copied; an
     /// operation was dropped before its end. Some of the bytes may then be in the file.
     pub fn write_at<'a>(&mut self, offset: u64, bytes: impl Into<Source<'a>>) -> Result<u64> {
-        self.write_alone(offset, bytes.into())
+        self.write_independent(offset, bytes.into())
     }
 
     /// Reads into `bytes`, host or device memory, from byte `offset` of the file on. Returns the number of bytes before the
@@ -204,7 +204,7 @@ impl File {
     /// # Errors
     /// The same errors as [`File::write_at`]; the contents of `bytes` are then undefined.
     pub fn read_at<'a>(&mut self, offset: u64, bytes: impl Into<Sink<'a>>) -> Result<u64> {
-        self.read_alone(offset, bytes.into())
+        self.read_independent(offset, bytes.into())
     }
 
     /// Writes all bytes written so far to stable storage (fsync), and returns when this is done. Collective. Costs one
@@ -357,7 +357,7 @@ impl File {
         };
     }
 
-    /// Blocks until a call has ended whose body is `call`.
+    /// Runs `call`, the body of a call, and blocks until it has ended.
     ///
     /// # Errors
     /// The errors of the call; no call is possible.

@@ -43,9 +43,9 @@ pub struct Created {
     pub identity: Option<Identity>,
     /// Key of the hash that shows whether pieces tile a range.
     pub key: u64,
-    /// Key of the file system, for what its files have in common.
+    /// Key of the file system: what is learned on one of its files is used on the next.
     pub file_system: FileSystemKey,
-    /// What the last file on the file system has shown.
+    /// What was learned on the last file on the file system.
     pub learned: Learned,
     /// Other values that the ranks have agreed on.
     pub alike: AgreedValues,
@@ -90,10 +90,10 @@ impl OpenArguments<'_> {
     }
 
     /// Returns the arguments that must be the same on all ranks, for an error message.
-    fn words(&self) -> TermsInWords {
+    fn to_readable(&self) -> ReadableTerms {
         let hints = self.hints.table().into_iter().map(|row| (row.key.to_string(), row.value)).collect();
         let (path, mode) = (self.path.as_os_str().as_bytes().to_vec(), mode_name(self.mode).to_string());
-        TermsInWords { library: library(), path, mode, hints }
+        ReadableTerms { library: library(), path, mode, hints }
     }
 }
 
@@ -112,7 +112,7 @@ fn mode_name(mode: Mode) -> &'static str {
 
 /// The arguments of one rank, in a form that other ranks can compare.
 #[derive(Debug, PartialEq, Eq)]
-struct TermsInWords {
+struct ReadableTerms {
     library: String,
     path: Vec<u8>,
     mode: String,
@@ -120,9 +120,9 @@ struct TermsInWords {
     hints: Vec<(String, String)>,
 }
 
-wire::fields!(struct TermsInWords { library, path, mode, hints });
+wire::fields!(struct ReadableTerms { library, path, mode, hints });
 
-impl TermsInWords {
+impl ReadableTerms {
     /// Checks that the arguments of `rank` equal `first`, the arguments of rank 0.
     ///
     /// # Errors
@@ -152,22 +152,22 @@ impl TermsInWords {
 /// Returns the error for ranks with different arguments. It names the lowest rank whose arguments differ from those of
 /// rank 0. Collective: a broadcast, and an agreement.
 async fn differ(endpoint: &mut Endpoint, arguments: &OpenArguments<'_>) -> Result<Error> {
-    let (rank, own) = (endpoint.rank(), arguments.words());
+    let (rank, own) = (endpoint.rank(), arguments.to_readable());
     let first = broadcast(endpoint, 0, &wire::to_bytes(&own)).await?;
-    let first = wire::from_bytes::<TermsInWords>(&first).ok_or_else(|| damaged("terms that cannot be decoded"));
+    let first = wire::from_bytes::<ReadableTerms>(&first).ok_or_else(|| damaged("terms that cannot be decoded"));
     let checked = first.and_then(|first| own.check(rank, &first));
     let unknown = || Error::argument("open", "ranks gave different terms", "the same on all ranks").about(About::Terms);
     Ok(agree(endpoint, checked).await.err().unwrap_or_else(unknown))
 }
 
-/// Words that the ranks of a caller agree on in the first agreement of an open.
+/// Values that the caller's ranks agree on in the first agreement of an open.
 #[derive(Debug)]
 pub struct FirstAgreement<'a> {
-    /// Operation that merges each word over ranks.
+    /// Operation that merges each value over ranks.
     pub ops: &'static [ReduceOp],
-    /// This rank's words; after the agreement, the merged words of all ranks.
+    /// This rank's values; after the agreement, the merged values of all ranks.
     pub values: &'a mut [u64],
-    /// Returns true if the ranks open the file, given the merged words.
+    /// Returns true if the ranks open the file, given the merged values.
     pub goes_on: fn(&[u64]) -> bool,
     /// True if this rank may open the file. It then makes the memory that it would share with other ranks before the
     /// agreement.
@@ -175,7 +175,7 @@ pub struct FirstAgreement<'a> {
 }
 
 impl FirstAgreement<'_> {
-    /// Returns a first agreement without words of the caller.
+    /// Returns an agreement without values of the caller.
     pub fn none() -> Self {
         Self { ops: &[], values: &mut [], goes_on: |_| true, opens: true }
     }
@@ -207,7 +207,7 @@ pub async fn agree_on_terms(
     let team = Team::led_by_rank_0(endpoint);
     let checked = arguments.hints.check(ranks);
     let own = arguments.fingerprint();
-    let told = address.filter(|_| ranks <= MAX_ADDRESSES).map(|own| (rank as u64, own.to_integers()));
+    let sent = address.filter(|_| ranks <= MAX_ADDRESSES).map(|own| (rank as u64, own.to_integers()));
     let mut terms = Terms {
         least: own,
         most: own,
@@ -215,7 +215,7 @@ pub async fn agree_on_terms(
         captures: [CaptureTarget::fingerprint(capture); 2],
         cores: Cores::here(),
         first_agreement,
-        told: told.into_iter().collect(),
+        addresses: sent.into_iter().collect(),
         open: &|captures, cores| create(arguments, AgreedValues { is_captured: captured(0, captures), cores }),
         outcome: Vec::new(),
     };
@@ -223,14 +223,19 @@ pub async fn agree_on_terms(
     let (kind, all, rest) = terms.hear(&answer);
     let created = match kind {
         STOPPED => return Ok(None),
-        BAD => return Err(agree(endpoint, checked).await.err().unwrap_or_else(|| damaged("that no hints are bad"))),
+        BAD => {
+            return Err(agree(endpoint, checked)
+                .await
+                .err()
+                .unwrap_or_else(|| damaged("an answer that a hint is bad, but no rank has a bad hint")));
+        }
         DIFFERENT => return Err(differ(endpoint, arguments).await?),
         LONG => decode_created(&broadcast(endpoint, 0, &terms.outcome).await?, ranks)?,
         _ => decode_created(rest, ranks)?,
     };
     let all = match address {
         Some(own) if all.is_empty() => Some(endpoint.all_addresses(own).await?),
-        told => told.map(|_| all),
+        sent => sent.map(|_| all),
     };
     Ok(Some(AgreedTerms { created, all }))
 }
@@ -245,7 +250,7 @@ fn captured(rank: Rank, [least, most]: [u64; 2]) -> bool {
 }
 
 fn damaged(what: &str) -> Error {
-    Error::internal(0, format!("rank 0 has told {what}"))
+    Error::internal(0, format!("rank 0 sent {what}"))
 }
 
 /// Decodes the answer of rank 0. An error names rank 0 if there are other ranks.
@@ -274,7 +279,7 @@ struct Terms<'a, 'b> {
     cores: Cores,
     first_agreement: &'a mut FirstAgreement<'b>,
     /// (rank, encoded host address) of each rank.
-    told: Vec<(u64, [u64; HostAddress::INTEGERS])>,
+    addresses: Vec<(u64, [u64; HostAddress::INTEGERS])>,
     /// Creates or opens the file, on the rank that decides.
     open: &'a dyn Fn([u64; 2], Cores) -> Result<Created>,
     /// On the rank that decides: the encoded properties of the file.
@@ -282,7 +287,7 @@ struct Terms<'a, 'b> {
 }
 
 impl Terms<'_, '_> {
-    /// Takes the merged words out of an answer. Returns the kind of the answer, the host addresses of all ranks if the
+    /// Takes the merged values out of an answer. Returns the kind of the answer, the host addresses of all ranks if the
     /// answer has them, and the rest.
     fn hear<'a>(&mut self, mut answer: &'a [u8]) -> (u64, Vec<HostAddress>, &'a [u8]) {
         let mut next = || u64::decode(&mut answer).unwrap_or_default();
@@ -308,7 +313,7 @@ impl Combine for Terms<'_, '_> {
             .zip(self.first_agreement.ops)
             .for_each(|(value, op)| *value = op.apply(*value, next()));
         while let Some(address) = Wire::decode(&mut body) {
-            self.told.push(address);
+            self.addresses.push(address);
         }
     }
 
@@ -317,11 +322,11 @@ impl Combine for Terms<'_, '_> {
         let head =
             [self.least, self.most, u64::from(self.bad), least, most].into_iter().chain(self.cores.to_integers());
         head.chain(self.first_agreement.values.iter().copied()).for_each(|word| out.put(&word));
-        self.told.iter().for_each(|address| out.put(address));
+        self.addresses.iter().for_each(|address| out.put(address));
     }
 
     fn decide(&mut self, _others: &[&[u8]], out: &mut Encoder<'_>) {
-        self.told.sort_unstable();
+        self.addresses.sort_unstable();
         let mut kind = match () {
             () if !(self.first_agreement.goes_on)(self.first_agreement.values) => STOPPED,
             () if self.bad => BAD,
@@ -332,13 +337,13 @@ impl Combine for Terms<'_, '_> {
             let created = (self.open)(self.captures, self.cores);
             self.outcome = wire::to_bytes(&created);
         }
-        let words = self.first_agreement.values.len() + HostAddress::INTEGERS * self.told.len();
-        if 8 * (2 + words) + self.outcome.len() > out.room() {
+        let integers = self.first_agreement.values.len() + HostAddress::INTEGERS * self.addresses.len();
+        if 8 * (2 + integers) + self.outcome.len() > out.room() {
             kind = LONG;
         }
-        let told = self.told.iter().flat_map(|(_, words)| words).copied();
-        let head = [kind, self.told.len() as u64].into_iter().chain(self.first_agreement.values.iter().copied());
-        head.chain(told).for_each(|word| out.put(&word));
+        let addresses = self.addresses.iter().flat_map(|(_, integers)| integers).copied();
+        let head = [kind, self.addresses.len() as u64].into_iter().chain(self.first_agreement.values.iter().copied());
+        head.chain(addresses).for_each(|word| out.put(&word));
         if kind != LONG {
             out.bytes(&self.outcome);
         }
@@ -360,7 +365,7 @@ fn made(arguments: &OpenArguments<'_>, alike: AgreedValues) -> Result<Created> {
     let is_of_one_machine = found.is_some_and(|found| found.is_of_one_machine());
     let known = KnownBytes::on(found);
     let costs = machine::costs(&hints.machine);
-    let leaves_behind = hints.write_behind != Some(0) && mode != Mode::Read;
+    let buffers_writes = hints.write_behind != Some(0) && mode != Mode::Read;
     let (driver, hints) = (driver_on(files, name, path), hints.for_driver());
     let file = match mode {
         Mode::Read => {
@@ -369,12 +374,12 @@ fn made(arguments: &OpenArguments<'_>, alike: AgreedValues) -> Result<Created> {
         Mode::Create | Mode::Update => drivers::create(files, path, &hints)?,
     };
     let mut layout = driver.layout(files, path, &*file, &hints)?;
-    let locks = if leaves_behind { SeenLocks::on(found, &*file) } else { SeenLocks::None };
+    let locks = if buffers_writes { SeenLocks::on(found, &*file) } else { SeenLocks::None };
     if layout.direct_from.is_some() && (mode == Mode::Read || !calls::can_be_direct(&*file)) {
         layout.direct_from = None;
     }
     let found = calls::identity(&*file);
-    // A file without identity shares nothing with others.
+    // What is learned on a file without identity is not kept for other files.
     let device = found.as_ref().ok().copied().flatten();
     let file_system = device.map_or(0, |[machine, device, _]| {
         fingerprint([
@@ -412,7 +417,7 @@ mod tests {
 
     #[test]
     fn the_first_difference_is_the_error() {
-        let of = |library: &str, path: &[u8], mode: &str, hint: &str| TermsInWords {
+        let of = |library: &str, path: &[u8], mode: &str, hint: &str| ReadableTerms {
             library: library.to_string(),
             path: path.to_vec(),
             mode: mode.to_string(),

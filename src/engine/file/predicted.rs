@@ -146,11 +146,11 @@ mod tests {
     #[test]
     fn a_run_takes_the_path_that_was_predicted() {
         let nodes = "trib_driver=posix; trib_shared_memory=enable; trib_ranks_per_node=2";
-        let alone = "trib_driver=posix; trib_ranks_per_node=1";
+        let single = "trib_driver=posix; trib_ranks_per_node=1";
         let cases: [(&str, usize, Files<'_>, Path); 6] = [
-            (alone, 1, &strided(8, 4), Path::Root),
-            (alone, 1, &strided(64, 1 << 12), Path::Exchange),
-            (alone, 1, &strided(1 << 20, 2), Path::Independent),
+            (single, 1, &strided(8, 4), Path::Root),
+            (single, 1, &strided(64, 1 << 12), Path::Exchange),
+            (single, 1, &strided(1 << 20, 2), Path::Independent),
             (nodes, 2, &strided(64, 1 << 12), Path::Exchange),
             (nodes, 2, &apart, Path::Hosts),
             ("trib_driver=posix; trib_shared_memory=enable", RANKS, &strided(64, 1 << 12), Path::Windows),

@@ -1,5 +1,5 @@
-//! What is fixed when a file is opened: what its I/O depends on ([`FileTerms`]), as plain data; the groups of its ranks, by the
-//! memory that they share; and two planners, of windows in shared memory and of exchanges.
+//! The settings that are fixed when a file is opened: those that its I/O depends on ([`FileTerms`]), as plain data; the
+//! groups of its ranks, by the memory that they share; and two planners, of windows in shared memory and of exchanges.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -36,13 +36,13 @@ pub struct Setup {
     pub shares_memory: bool,
     /// The ranks, by the memory that they share.
     pub groups: Groups,
-    /// Why collective writes leave no bytes behind although the hints ask for it; `None` if they do, or need not.
+    /// Why collective writes do not buffer bytes although the hints ask for it; `None` if they do, or need not.
     pub no_write_behind: Option<&'static str>,
     /// True if all ranks record their calls for a capture.
     pub is_captured: bool,
-    /// Key of the file system, for what its files have in common.
+    /// Key of the file system: what is learned on one of its files is used on the next.
     pub file_system: FileSystemKey,
-    /// What the last file on the file system had shown when the file was opened.
+    /// What was learned on the last file on the file system, when this file was opened.
     pub learned: Learned,
     /// What a rank's part in a first agreement depends on.
     pub votes: VoteTerms,
@@ -76,7 +76,7 @@ impl Setup {
         let Some(agreed) = opening::agree_on_terms(endpoint, &asked, capture, address, first_agreement).await? else {
             return Ok(None);
         };
-        // Not earlier: with different hints, not all ranks would take part.
+        // Only after the agreement: with different hints, some ranks would not take part.
         let hosts = find_hosts(endpoint, &hints, offer.zip(agreed.all)).await?;
         let topology = topology_of(endpoint, &hints)?;
         let Created {
@@ -131,7 +131,7 @@ impl Setup {
         let exchange = ExchangePlanner::new(endpoint.rank(), &topology, layout, driver, &hints, costs)?;
         let windows = exchange.windows;
         let votes = VoteTerms::new(Tiling::from_key(key), by_host, &hints, &exchange, &layout);
-        // Files that are only read may be copies on the disks of the hosts.
+        // Each host may have its own copy of a file that is only read, so do not compare identities.
         let identity = identity.filter(|_| several && mode != Mode::Read);
         let (learned, lock_unit) =
             (if hints.aggregators_fixed { Learned::default() } else { learned }, windows.lock_unit);
@@ -167,7 +167,7 @@ impl Setup {
         }
     }
 
-    /// Returns the limits of what `rank` leaves behind; `None` if collective writes leave no bytes behind.
+    /// Returns the limits of what `rank` buffers; `None` if collective writes do not buffer bytes.
     pub fn write_behind_limits(&self, rank: Rank) -> Option<WriteBehindLimits> {
         let (hints, topology) = (&self.file.hints, &self.file.topology);
         let each = match hints.write_behind {
@@ -176,7 +176,7 @@ impl Setup {
             None => automatic_budget(topology.ranks_on(topology.node_of(rank))),
         };
         let (ranks, aggregators) = (topology.ranks(), &self.exchange.roles.aggregators);
-        // In shared memory every rank writes, and others with it.
+        // In shared memory all ranks write windows, so none needs room for the bytes of others.
         let writes_for_others = !self.shares_memory && aggregators.contains(&rank);
         let serves = if writes_for_others { ranks.div_ceil(aggregators.len()) } else { 1 };
         let threads = if writes_for_others || ranks == 1 { MOST_WRITERS } else { 1 };
@@ -196,8 +196,8 @@ pub struct Groups {
 }
 
 impl Groups {
-    /// Returns the groups of the ranks of an endpoint. `hosts` are known unless all ranks share memory, and call through
-    /// it (`shares_memory`). Local.
+    /// Returns the groups of the ranks of an endpoint. `hosts` must be known unless `shares_memory` is true: all ranks
+    /// share memory, and calls go through it. Local.
     pub fn new(endpoint: &Endpoint, hosts: Option<Arc<Hosts>>, shares_memory: bool) -> Self {
         let shared = match shares_memory {
             true => endpoint.shared(),
@@ -242,7 +242,7 @@ fn lets_share(hints: &Hints, (ranks, unasked): (usize, bool), in_nodes: bool) ->
     }
 }
 
-/// Returns true if ranks of `nodes` hosts share memory, all of them (the first value) or those of each host (the second). For
+/// Returns if all ranks share memory, and if the ranks of each host do, with the ranks on `nodes` hosts. For
 /// predictions.
 pub fn shares_memory_on_nodes(hints: &Hints, ranks: usize, nodes: usize) -> (bool, bool) {
     let shares = |in_nodes| lets_share(hints, (ranks, true), in_nodes);
@@ -276,14 +276,14 @@ pub async fn meet_hosts(endpoint: &mut Endpoint) -> Result<()> {
 }
 
 /// Finds the hosts of the ranks, which make the first agreement of a call; `None` if all ranks share memory. For the
-/// first file of an endpoint, `told` has this rank's offer of memory and the host addresses of all ranks. Collective.
+/// first file of an endpoint, `sent` has this rank's offer of memory and the host addresses of all ranks. Collective.
 async fn find_hosts(
     endpoint: &mut Endpoint,
     hints: &Hints,
-    told: Option<(MemoryOffer, Vec<HostAddress>)>,
+    sent: Option<(MemoryOffer, Vec<HostAddress>)>,
 ) -> Result<Option<Arc<Hosts>>> {
     if !may_share(endpoint, hints, true) {
-        let labels = told.map(|(_, all)| all.iter().map(|one| one.label()).collect());
+        let labels = sent.map(|(_, all)| all.iter().map(|one| one.label()).collect());
         let labels = labels.or_else(|| endpoint.labels().cloned()).unwrap_or_default();
         endpoint.share_nothing(labels);
         return Ok(Some(Arc::new(Hosts::one_rank_each(endpoint.rank(), endpoint.ranks()))));
@@ -292,7 +292,7 @@ async fn find_hosts(
         0 => HostsAre::Real,
         each => HostsAre::Pretended(each),
     };
-    let hosts = match told {
+    let hosts = match sent {
         Some((offer, all)) => endpoint.settle(are, offer, &all).await?,
         None => endpoint.find_hosts(are, (shared::CONTROL, shared::AREA)).await?,
     };

@@ -34,7 +34,7 @@ pub struct ThroughWindows<'a> {
     pub rank: Rank,
     /// This rank's handle of the file, or the error of opening it.
     pub storage: Result<Arc<dyn Storage>>,
-    /// The bytes that collective writes leave behind; `None` if they leave none.
+    /// The write-behind of collective writes; `None` if they do not buffer bytes.
     pub write_behind: Option<&'a WriteBehind>,
     /// What the ranks have agreed on.
     pub agreed: &'a Agreed,

@@ -1,5 +1,5 @@
-//! Moves bytes between memory and file: what a rank asks of a collective write or read, the body of such a call, the ways
-//! to wait for it, one of which is an [`Operation`]; and the independent writes and reads of one rank, which do not cache.
+//! Moves bytes between memory and file. Collective: the request of a rank ([`Asked`]), the body of such a call, and the
+//! ways to wait for it, for example an [`Operation`]. Independent: the writes and reads of one rank.
 
 use std::future::Future;
 use std::pin::{Pin, pin};
@@ -212,7 +212,7 @@ impl File {
     ///
     /// # Errors
     /// The errors of [`File::write_at`].
-    pub(super) fn write_alone(&mut self, offset: u64, source: Source<'_>) -> Result<u64> {
+    pub(super) fn write_independent(&mut self, offset: u64, source: Source<'_>) -> Result<u64> {
         self.usable()?;
         self.handle.check_writable(FileOperation::Write, offset)?;
         let len = source.span() as u64;
@@ -233,7 +233,7 @@ impl File {
     ///
     /// # Errors
     /// The errors of [`File::read_at`].
-    pub(super) fn read_alone(&mut self, offset: u64, mut sink: Sink<'_>) -> Result<u64> {
+    pub(super) fn read_independent(&mut self, offset: u64, mut sink: Sink<'_>) -> Result<u64> {
         self.usable()?;
         let len = sink.span() as u64;
         let file = Extents::contiguous(offset, len)?;

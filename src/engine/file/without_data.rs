@@ -1,5 +1,5 @@
-//! The bodies of the calls that make no transfer: the opening, sync, the size of the file, agreements for the caller, the close; and
-//! what is in force for an open file.
+//! The bodies of the calls that make no transfer: the opening, sync, the size of the file, agreements for the caller,
+//! the close; and what is in force for an open file.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -96,7 +96,7 @@ pub struct Settings<'a> {
     /// Why the ranks of a host share no memory although the hints allow it, as far as this rank knows. `None` if they
     /// share memory, or the hints do not allow it.
     pub without_shared_memory: Option<&'a str>,
-    /// Why collective writes leave no bytes behind although the hint `trib_write_behind` asks for it. `None` if they do,
+    /// Why collective writes do not buffer bytes although the hint `trib_write_behind` asks for it. `None` if they do,
     /// or if the hint does not ask for it.
     pub without_write_behind: Option<&'static str>,
 }
@@ -164,7 +164,7 @@ impl File {
         }
         let set = if self.endpoint.rank() == 0 { self.handle.set_len(len) } else { Ok(()) };
         self.handle.note_others_bytes();
-        // The end of earlier writes means nothing any more.
+        // The size has changed: forget where earlier writes end.
         self.handle.all_have_synced();
         agree(&mut self.endpoint, set).await
     }
@@ -207,7 +207,7 @@ impl File {
         let closed = self.handle.keep_error(closed.and(own));
         let closed = waiting.call(pin!(self.agree_without_data(CallKind::Close, closed, AccessStats::NONE))).await;
         match (closed, &self.handle.write_behind) {
-            // All ranks have this error of one rank. No later call returns the others.
+            // All ranks return this error of one rank. No later call returns the errors of other ranks.
             (Err(error @ Error::Io { .. }), Some(write_behind)) => {
                 let left = std::iter::from_fn(|| write_behind.take_error());
                 Err(waiting.call(pin!(with_others(&mut self.endpoint, error, left.collect()))).await?)

@@ -1,5 +1,6 @@
-//! The direct path: every rank writes or reads its own extents. In a write, large pieces go from the caller's memory, small ones are
-//! packed; in a read, pieces that are near to each other are read in one call, with the gaps between them.
+//! The direct path: every rank writes or reads its own extents. In a write, large pieces go from the caller's memory,
+//! small ones are packed; in a read, pieces that are near to each other are read in one call, with the gaps between
+//! them.
 
 use std::cell::RefCell;
 
@@ -81,7 +82,7 @@ impl Packing<'_> {
         self.len = end;
     }
 
-    /// Adds a piece that does not continue the packed ones, or for which there is no place.
+    /// Adds a piece that is large, does not follow the packed bytes in the file, or does not fit in their memory.
     #[cold]
     #[inline(never)]
     fn begin(&mut self, piece: Piece, bytes: &[u8]) {
@@ -129,7 +130,7 @@ per_thread! {
     static PIECES: RefCell<Vec<Piece>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Reads an access directly. Gaps of up to `bridge` bytes are read too, to save calls. Memory for bytes behind the end
+/// Reads an access directly. Gaps of up to `bridge` bytes are read too, to save calls. Memory for bytes past the end
 /// of the file is unchanged. Local.
 pub fn read(
     storage: &dyn Storage,

@@ -2,18 +2,17 @@
 //! whose hosts cache independently: NFS, FUSE ([`FileSystem::is_coherent`](crate::drivers::FileSystem::is_coherent)).
 //!
 //! On such a file system, a host sees what another host has written after the other host closed the file and this host
-//! opened it again (*close-to-open consistency*). MPI promises more: a rank sees its own bytes at once, also bytes that
-//! an aggregator on another host has written for it, and of two calls the bytes of the later call stay. So
+//! reopened it (*close-to-open consistency*). MPI promises more: a rank sees its own bytes at once, also bytes that an
+//! aggregator on another host has written for it, and of two calls the bytes of the later call stay. So
 //!
 //! - a rank that has written in a collective call makes its bytes visible before the ranks agree on the end of the call
 //!   ([`calls::settle`]); an error of the file system, such as a full quota, is then
 //!   an error of the call;
 //! - bytes that a rank has written in independent calls are made visible at the beginning of the next collective call;
-//! - a rank opens the file again before it reads what other hosts may have written: in a collective call, after all
-//!   ranks have made their bytes visible. If opening is not enough, the storage does more
-//!   ([`calls::see_other_hosts`]).
+//! - a rank reopens the file before it reads what other hosts may have written: in a collective call, after all ranks
+//!   have made their bytes visible. If reopening is not enough, the storage does more ([`calls::see_other_hosts`]).
 //!
-//! Nothing of this happens on other file systems, if all ranks are on one host, or in a file that is only read.
+//! None of this happens on other file systems, if all ranks are on one host, or if the file is only read.
 //!
 //! All methods are local.
 
@@ -36,7 +35,7 @@ use crate::error::{Error, FileOperation, IoCause, IoClass, Result};
 use crate::fabric::Idle;
 use crate::topology::Rank;
 
-/// Message of a rank that finds another file under the name than rank 0.
+/// Message of a rank that opens another file than rank 0 under the same path.
 const NOT_SHARED: &str =
     "the host of this rank has another file of this name than that of rank 0: they do not share the directory";
 
@@ -46,20 +45,20 @@ pub struct FileHandle {
     rank: Rank,
     terms: Arc<FileTerms>,
     storage: Option<Arc<dyn Storage>>,
-    /// The windows that an aggregator writes behind or reads ahead through the handle.
+    /// The queue of windows that an aggregator writes, and reads ahead, through the handle.
     pub queue: Option<WindowQueue>,
     /// True if this rank has written bytes that other hosts do not see yet.
     is_ahead: bool,
     /// True if other hosts may have written since this rank opened the file.
-    is_behind: bool,
+    is_stale: bool,
     /// True if a handle was closed whose bytes may not be on stable storage.
     was_closed: bool,
-    /// The bytes that collective writes leave behind; `None` if they leave none.
+    /// The write-behind of collective writes; `None` if they do not buffer bytes.
     pub write_behind: Option<Arc<WriteBehind>>,
 }
 
 impl Drop for FileHandle {
-    /// Writes what is left behind, if the file was not closed, and prints errors that no call has returned.
+    /// Writes the buffered bytes, if the file was not closed, and prints errors that no call has returned.
     fn drop(&mut self) {
         self.queue = None;
         if let Some(write_behind) = &self.write_behind {
@@ -69,7 +68,7 @@ impl Drop for FileHandle {
 }
 
 impl FileHandle {
-    /// Returns the handle of `rank`, which is not open yet. With `limits`, collective writes leave bytes behind.
+    /// Returns the handle of `rank`, which is not open yet. With `limits`, collective writes buffer bytes.
     pub fn new(
         files: Arc<dyn OpenStorage>,
         rank: Rank,
@@ -86,7 +85,7 @@ impl FileHandle {
             storage: None,
             queue: None,
             is_ahead: false,
-            is_behind: false,
+            is_stale: false,
             was_closed: false,
             write_behind,
         }
@@ -150,13 +149,13 @@ impl FileHandle {
         settled.map_err(|cause| Error::io(self.rank, FileOperation::Close, &self.terms.path, None, &cause))
     }
 
-    /// Closes the handle; the next access opens the file again.
-    pub fn open_anew(&mut self) {
+    /// Closes the handle; the next access reopens the file.
+    pub fn reopen_lazily(&mut self) {
         self.was_closed |= self.storage.is_some();
         (self.queue, self.storage) = (None, None);
     }
 
-    /// Writes the bytes that this rank has written to stable storage.
+    /// Syncs the bytes that this rank has written to stable storage (fsync).
     ///
     /// # Errors
     /// The file cannot be opened; an error of the system.
@@ -170,7 +169,7 @@ impl FileHandle {
         synced.map_err(|cause| Error::io(self.rank, FileOperation::Sync, &self.terms.path, None, &cause))
     }
 
-    /// Waits until this rank's bytes that collective writes have left behind are in the file. Errors stay for the next
+    /// Waits until the buffered bytes of this rank's collective writes are in the file. Errors stay for the next
     /// collective call.
     pub fn write_left_bytes(&self) {
         if let Some(write_behind) = &self.write_behind {
@@ -190,7 +189,7 @@ impl FileHandle {
         }
     }
 
-    /// Records that all ranks have waited for the bytes that they have left behind.
+    /// Records that all ranks have waited for their buffered bytes.
     pub fn all_have_synced(&self) {
         if let Some(write_behind) = &self.write_behind {
             write_behind.forget_others();
@@ -235,15 +234,15 @@ impl FileHandle {
     }
 
     /// Reads into `bytes` from byte `offset` on in an independent call, and returns the number of bytes before the end
-    /// of the file. Opens the file again first if other hosts may have written.
+    /// of the file. Reopens the file first if other hosts may have written.
     ///
     /// # Errors
     /// The file cannot be opened; an error of the system.
     pub fn read_bytes(&mut self, bytes: &mut [u8], offset: u64) -> Result<u64> {
-        if self.terms.caches_incoherent && self.terms.mode != Mode::Read && self.is_behind {
+        if self.terms.caches_incoherent && self.terms.mode != Mode::Read && self.is_stale {
             let passed = self.pass_on();
-            self.open_anew();
-            (self.is_ahead, self.is_behind) = (false, false);
+            self.reopen_lazily();
+            (self.is_ahead, self.is_stale) = (false, false);
             passed?;
         }
         let storage = self.storage()?;
@@ -260,8 +259,8 @@ impl FileHandle {
         size(&self.storage(), self.rank, &self.terms.path)
     }
 
-    /// Returns the end of the file in bytes now, also if bytes before it were left behind, if the storage is open and tells
-    /// it; otherwise `u64::MAX`.
+    /// Returns the end of the file in bytes, buffered bytes included; `u64::MAX` if the storage is not open or does not
+    /// know the end.
     pub fn end(&self) -> u64 {
         let end = self.storage.as_ref().map(|storage| end(&Ok(storage.clone()), self.rank, &self.terms.path));
         end.and_then(Result::ok).unwrap_or(u64::MAX)
@@ -299,7 +298,7 @@ impl FileHandle {
 
     /// Records that all ranks have made a collective call, so that other hosts may have written bytes.
     pub fn note_others_bytes(&mut self) {
-        self.is_behind = true;
+        self.is_stale = true;
     }
 
     /// Lets other hosts see the bytes that this rank has written in independent calls.

@@ -1,5 +1,5 @@
-//! File I/O through the trait [`Storage`]: complete writes and reads, windows, and failures of one rank. Every call on the file goes
-//! through `calls`.
+//! File I/O through the trait [`Storage`]: complete writes and reads, windows, and failures of one rank. Every call on
+//! the file goes through `calls`.
 
 pub(in crate::engine) mod calls;
 pub(in crate::engine) mod direct;
@@ -54,14 +54,14 @@ pub fn guarded<T>(
     offset: impl Into<Option<u64>>,
     call: impl FnOnce() -> Result<T, StorageFailure>,
 ) -> Result<T, StorageFailure> {
-    // State that the call leaves behind is not used after a failure.
+    // After a failure, nobody uses the state that the call has changed.
     catch_unwind(AssertUnwindSafe(call)).unwrap_or_else(|panic| {
-        Err(StorageFailure { operation, offset: offset.into(), cause: io::Error::other(words(&*panic)) })
+        Err(StorageFailure { operation, offset: offset.into(), cause: io::Error::other(panic_message(&*panic)) })
     })
 }
 
 /// Returns the message of a panic.
-fn words(panic: &(dyn Any + Send)) -> String {
+fn panic_message(panic: &(dyn Any + Send)) -> String {
     let said = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied());
     format!("the storage panicked: {}", said.unwrap_or("it did not say why"))
 }
@@ -154,7 +154,7 @@ pub fn read_present(storage: &dyn Storage, bytes: &mut [u8], offset: u64) -> Res
 ///
 /// # Errors
 /// An error of the system. Some of the bytes may then be in the file.
-pub fn write_alone(
+pub fn write_independent(
     storage: &dyn Storage,
     file: &Extents,
     layout: &BufferLayout,
@@ -165,11 +165,11 @@ pub fn write_alone(
     outcome.error.map_or(Ok(outcome.bytes), Err)
 }
 
-/// Does what [`write_alone`] does, under a lock that keeps out others who lock what they write: MPI's data sieving, which writes
-/// back the bytes between its pieces. Without a lock if the file system has none. Local.
+/// Does what [`write_independent`] does, under a lock that keeps out others who lock what they write: MPI's data
+/// sieving, which writes back the bytes between its pieces. Without a lock if the file system has none. Local.
 ///
 /// # Errors
-/// The errors of [`write_alone`].
+/// The errors of [`write_independent`].
 pub fn write_locked(
     storage: &dyn Storage,
     file: &Extents,
@@ -181,7 +181,7 @@ pub fn write_locked(
 
     impl Drop for Locked<'_> {
         fn drop(&mut self) {
-            // It ends with the handle at the latest.
+            // A lock that is not released here ends when the handle is closed.
             let _ = calls::lock_range(self.0, self.1.clone(), false);
         }
     }
@@ -189,7 +189,7 @@ pub fn write_locked(
     let range = file.span().map(|(start, end)| start..end);
     let locked = range.filter(|range| calls::lock_range(storage, range.clone(), true).is_ok());
     let _locked = locked.map(|range| Locked(storage, range));
-    write_alone(storage, file, layout, source, place)
+    write_independent(storage, file, layout, source, place)
 }
 
 /// Reads an access without other ranks and returns the number of its bytes before the end of the file. `place` is this rank and
@@ -197,7 +197,7 @@ pub fn write_locked(
 ///
 /// # Errors
 /// An error of the system.
-pub fn read_alone(
+pub fn read_independent(
     storage: &dyn Storage,
     file: &Extents,
     layout: &BufferLayout,

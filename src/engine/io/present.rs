@@ -1,8 +1,8 @@
 //! The map of the bytes of a window that are present: a bit for each byte.
 //!
 //! An aggregator has the map of its window in private memory ([`Coverage`]). Ranks that share windows have one map in
-//! shared memory, words that they change atomically ([`mark_shared`], [`unmark_shared`]). [`masks`] and [`runs`] are the
-//! arithmetic of both.
+//! shared memory: integers that they change atomically ([`mark_shared`], [`unmark_shared`]). Both use the arithmetic of
+//! [`masks`] and [`runs`].
 
 use std::collections::TryReserveError;
 use std::ops::Range;
@@ -14,7 +14,7 @@ pub trait Present {
     fn runs(&self, range: Range<u64>) -> impl Iterator<Item = Range<u64>>;
 }
 
-/// Calls `change` with the index of each word that has bits of `range`, and with the mask of these bits.
+/// Calls `change` with the index of each integer that has bits of `range`, and with the mask of these bits.
 #[inline]
 fn masks(range: Range<u64>, mut change: impl FnMut(usize, u64)) {
     let mut at = range.start;
@@ -26,11 +26,11 @@ fn masks(range: Range<u64>, mut change: impl FnMut(usize, u64)) {
     }
 }
 
-/// Iterates over the runs of ones within `range`, ascending. `word` returns the word at an index; it is called once for
-/// each word of the range. O(words + runs).
+/// Iterates over the runs of ones within `range`, ascending. `word` returns the integer at an index; it is called once
+/// for each integer of the range. O(integers + runs).
 fn runs(range: Range<u64>, word: impl Fn(usize) -> u64) -> impl Iterator<Item = Range<u64>> {
     let Range { start, end } = range;
-    // Position of the first bit of the current word, and the ones of this word that no run has yet.
+    // Position of the first bit of the current integer, and the ones of this integer that no run has yet.
     let mut base = start - start % 64;
     let mut ones = if start < end { word((base / 64) as usize) & (u64::MAX << (start % 64)) } else { 0 };
     std::iter::from_fn(move || {
@@ -45,7 +45,7 @@ fn runs(range: Range<u64>, word: impl Fn(usize) -> u64) -> impl Iterator<Item = 
         if from >= end {
             return None;
         }
-        // Adding the lowest one carries to the first zero behind the run.
+        // Adding the lowest one carries to the first zero after the run.
         let carried = ones.wrapping_add(ones & ones.wrapping_neg());
         let mut count = carried.trailing_zeros();
         ones &= carried;
@@ -67,7 +67,7 @@ fn runs(range: Range<u64>, word: impl Fn(usize) -> u64) -> impl Iterator<Item = 
 #[derive(Debug, Default)]
 pub struct Coverage {
     /// The bits; empty if all `len` bytes are known to be present.
-    words: Vec<u64>,
+    bits: Vec<u64>,
     len: u64,
     covered: u64,
 }
@@ -75,14 +75,14 @@ pub struct Coverage {
 impl Coverage {
     /// Removes all marks; keeps the memory of the bits.
     pub fn clear(&mut self) {
-        self.words.clear();
+        self.bits.clear();
         (self.len, self.covered) = (0, 0);
     }
 
     /// Records that all of `len` bytes are present, without a bit for each. Keeps the memory. Bytes must not be marked
     /// afterwards.
     pub fn fill(&mut self, len: u64) {
-        self.words.clear();
+        self.bits.clear();
         (self.len, self.covered) = (len, len);
     }
 
@@ -96,18 +96,18 @@ impl Coverage {
         if end > self.len && len > 0 {
             self.grow(end)?;
         }
-        let Self { words, covered, .. } = self;
+        let Self { bits, covered, .. } = self;
         masks(from..end, |word, mask| {
-            *covered += u64::from((mask & !words[word]).count_ones());
-            words[word] |= mask;
+            *covered += u64::from((mask & !bits[word]).count_ones());
+            bits[word] |= mask;
         });
         Ok(())
     }
 
     fn grow(&mut self, end: u64) -> Result<(), TryReserveError> {
-        let words = end.div_ceil(64) as usize;
-        self.words.try_reserve(words.saturating_sub(self.words.len()))?;
-        self.words.resize(words.max(self.words.len()), 0);
+        let integers = end.div_ceil(64) as usize;
+        self.bits.try_reserve(integers.saturating_sub(self.bits.len()))?;
+        self.bits.resize(integers.max(self.bits.len()), 0);
         self.len = end;
         Ok(())
     }
@@ -120,7 +120,7 @@ impl Coverage {
     /// Returns true if bytes have a bit each.
     #[cfg(test)]
     pub fn has_bits(&self) -> bool {
-        !self.words.is_empty()
+        !self.bits.is_empty()
     }
 
     /// Returns true if every byte up to the last one that is present is present.
@@ -133,24 +133,24 @@ impl Present for Coverage {
     fn runs(&self, range: Range<u64>) -> impl Iterator<Item = Range<u64>> {
         let (full, marked) = if self.is_full() { (range.clone(), range.end..range.end) } else { (0..0, range) };
         let full = (!full.is_empty()).then_some(full);
-        full.into_iter().chain(runs(marked, |word| self.words[word]))
+        full.into_iter().chain(runs(marked, |word| self.bits[word]))
     }
 }
 
-/// Marks a range of bytes as present in words that ranks share. Returns true if some were marked already.
+/// Marks a range of bytes as present in a map that ranks share. Returns true if some were marked already.
 #[inline]
-pub fn mark_shared(words: &[AtomicU64], range: Range<u64>) -> bool {
+pub fn mark_shared(map: &[AtomicU64], range: Range<u64>) -> bool {
     let mut twice = false;
-    masks(range, |word, mask| twice |= words[word].fetch_or(mask, Ordering::AcqRel) & mask != 0);
+    masks(range, |word, mask| twice |= map[word].fetch_or(mask, Ordering::AcqRel) & mask != 0);
     twice
 }
 
 /// Removes the marks of a range of bytes that no other rank marks meanwhile.
-pub fn unmark_shared(words: &[AtomicU64], range: Range<u64>) {
+pub fn unmark_shared(map: &[AtomicU64], range: Range<u64>) {
     masks(range, |word, mask| match mask {
-        u64::MAX => words[word].store(0, Ordering::Relaxed),
-        // The other bits of the word belong to another window, whose bytes ranks may be marking.
-        _ => drop(words[word].fetch_and(!mask, Ordering::AcqRel)),
+        u64::MAX => map[word].store(0, Ordering::Relaxed),
+        // The other bits of the integer belong to another window, whose bytes ranks may be marking.
+        _ => drop(map[word].fetch_and(!mask, Ordering::AcqRel)),
     });
 }
 
@@ -197,26 +197,26 @@ mod tests {
             without in (0u64..550, 0u64..200)
         ) {
             let (mut coverage, mut flags) = (Coverage::default(), vec![false; 600]);
-            let words: Vec<AtomicU64> = (0..600u64.div_ceil(64)).map(|_| AtomicU64::new(0)).collect();
+            let map: Vec<AtomicU64> = (0..600u64.div_ceil(64)).map(|_| AtomicU64::new(0)).collect();
             coverage.mark(0, 7).unwrap();
             coverage.clear();
             for (start, len) in marks {
                 let range = start as usize..(start + len) as usize;
                 let twice = flags[range.clone()].contains(&true);
                 coverage.mark(start, len).unwrap();
-                prop_assert_eq!(mark_shared(&words, start..start + len), twice);
+                prop_assert_eq!(mark_shared(&map, start..start + len), twice);
                 flags[range].fill(true);
             }
             prop_assert_eq!(coverage.covered(), flags.iter().filter(|&&flag| flag).count() as u64);
             let end = flags.iter().rposition(|&flag| flag).map_or(0, |last| last as u64 + 1);
             prop_assert_eq!(coverage.is_full(), !flags[..end as usize].contains(&false));
-            prop_assert_eq!(words.runs(from..to).collect::<Vec<_>>(), expected(&flags, from..to));
+            prop_assert_eq!(map.runs(from..to).collect::<Vec<_>>(), expected(&flags, from..to));
             let (from, to) = (from.min(end), to.min(end));
             prop_assert_eq!(coverage.runs(from..to).collect::<Vec<_>>(), expected(&flags, from..to));
             let without = without.0..(without.0 + without.1).min(600);
-            unmark_shared(&words, without.clone());
+            unmark_shared(&map, without.clone());
             flags[without.start as usize..without.end as usize].fill(false);
-            prop_assert_eq!(words.runs(0..600).collect::<Vec<_>>(), expected(&flags, 0..600));
+            prop_assert_eq!(map.runs(0..600).collect::<Vec<_>>(), expected(&flags, 0..600));
         }
     }
 }

@@ -109,8 +109,8 @@ impl Sieve {
         }
     }
 
-    /// Returns true if a group is left behind run by run. A group whose holes are filled must be in the file when the call
-    /// ends, because others may write into the holes then; runs need not.
+    /// Returns true if the runs of a group are buffered one by one. A group whose holes are filled must be in the file
+    /// when the call ends, because others may write into the holes then; runs need not.
     fn leaves_runs(&self, group: &RunGroup, storage: &dyn Storage) -> bool {
         let whole = (group.range.end - group.range.start).saturating_add(self.call);
         let by_runs = group.covered.saturating_add(group.runs.saturating_mul(self.call));
@@ -125,7 +125,7 @@ impl Sieve {
         let calls = |bytes: u64| bytes / self.call;
         let saved = match self.writes_whole(group, read, 1) {
             true => calls(read),
-            // One by one, against the question and one write with the gaps.
+            // Saves a call for each run; costs the question and one write with the gaps.
             false => group.runs.saturating_sub(2 + calls(group.gap_bytes())),
         };
         self.known == KnownBytes::Data && self.end < u64::MAX && saved >= WORTH_ASKING
@@ -141,7 +141,7 @@ impl Sieve {
             let start = if asks { calls::next_data(storage, rest.start).max(rest.start) } else { rest.start };
             match found.last_mut() {
                 _ if start >= rest.end => break,
-                // Where this much has data, the rest has data too, as far as this sieve knows.
+                // Data follows the last part directly: take the rest as data, too.
                 Some(last) if last.end == start => {
                     last.end = rest.end;
                     break;
@@ -159,8 +159,8 @@ impl Sieve {
         found
     }
 
-    /// Returns true if a group may be written run by run after all, because its gaps cannot be read: the file may only
-    /// be written.
+    /// Returns true if a group is written run by run after this failure: the file may only be written, so its gaps
+    /// cannot be read.
     fn tolerates_unreadable(&self, failure: &StorageFailure) -> bool {
         self.switch == Switch::Automatic && failure.cause.raw_os_error() == Some(libc::EBADF)
     }
@@ -211,9 +211,9 @@ pub struct Segment<'a, P: ?Sized> {
 }
 
 impl<P: Present + ?Sized> Segment<'_, P> {
-    /// Writes the bytes that are present. Holes are rewritten only with the bytes that were there before: zeros, or bytes
-    /// that are read first. No hole behind the last byte that is present is written, so the file does not grow by them.
-    /// Adds the number of present bytes that were written to `written`, also after a failure.
+    /// Writes the bytes that are present. Holes are rewritten only with the bytes that were there before: zeros, or
+    /// bytes that are read first. No hole after the last byte that is present is written, so the file does not grow by
+    /// holes. Adds the number of present bytes that were written to `written`, also after a failure.
     pub fn write(&mut self, storage: &dyn Storage, sieve: Sieve, written: &mut u64) -> Result<(), StorageFailure> {
         let present = self.present;
         let mut runs = present.runs(self.positions()).peekable();
@@ -249,7 +249,7 @@ impl<P: Present + ?Sized> Segment<'_, P> {
     }
 
     /// Reads the bytes whose positions are marked in the map, and gaps between them that cost less than another call.
-    /// Bytes behind the end of the file are zeros.
+    /// Bytes past the end of the file are zeros.
     pub fn read(&mut self, storage: &dyn Storage, sieve: Sieve) -> Result<(), StorageFailure> {
         let mut runs = self.present.runs(self.positions()).peekable();
         while let Some(RunGroup { range, .. }) = RunGroup::take(&mut runs, sieve.bridge) {
@@ -506,8 +506,8 @@ mod tests {
             let (mut segment, mut written) =
                 (Segment { offset: 0, bytes: &mut memory, present: &coverage, first: 0 }, 0);
             segment.write(&file, sieve, &mut written).unwrap();
-            let told = file.file.0.lock().unwrap().2;
-            assert_eq!((told.writes, told.reads, written), (calls, 0, 100 * len), "{len} bytes, room for {room}");
+            let counts = file.file.0.lock().unwrap().2;
+            assert_eq!((counts.writes, counts.reads, written), (calls, 0, 100 * len), "{len} bytes, room for {room}");
         }
     }
 
@@ -540,7 +540,7 @@ mod tests {
         let runs = strided(4096, 100, 100, 3000);
         let calls = written(&file, 4096, &runs, sieve_of(Switch::Automatic, KnownBytes::Data, &file));
         assert_eq!(calls, Calls { writes: 1, questions: 1, ..Calls::default() });
-        // The group is 16 runs or fewer, or too sparse to be read: one write all the same.
+        // Also a group of 16 runs, which would not be read: the gaps have no data, so one write is enough.
         let file = Paged::with_data(1 << 20, &[]);
         let runs = strided(4096, 16, 100, 1000);
         let calls = written(&file, 4096, &runs, sieve_of(Switch::Automatic, KnownBytes::Data, &file));
@@ -565,7 +565,7 @@ mod tests {
         assert_eq!(calls, Calls { writes: 1, reads: 1, read, questions: 2 });
         let calls = written(&file, 10_000, &runs, sieve_of(Switch::Automatic, KnownBytes::End, &file));
         assert_eq!(calls, Calls { writes: 1, reads: 1, read, questions: 0 });
-        // Where each host has an old end of the file, it is not used.
+        // A host may know only an old end of the file: then the end is not used.
         let old = Sieve::of_write(Switch::Automatic, 1, true, KnownBytes::Nothing).with_end(|| 0);
         assert_eq!(written(&file, 10_000, &runs, old), Calls { writes: 1, reads: 1, read, questions: 0 });
     }

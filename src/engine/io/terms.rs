@@ -1,4 +1,4 @@
-//! What is fixed about a file when it is opened, as far as reading and writing it depends on it.
+//! The settings of an open file that reading and writing depend on.
 
 use std::path::PathBuf;
 
@@ -7,7 +7,7 @@ use crate::engine::io::sieve::{KnownBytes, Sieve};
 use crate::hints::Hints;
 use crate::topology::Topology;
 
-/// What is fixed about an open file; equal on all ranks.
+/// Settings that do not change while a file is open; equal on all ranks.
 pub struct FileTerms {
     /// Path of the file.
     pub path: PathBuf,

@@ -86,7 +86,7 @@ impl WindowQueue {
     /// the maximum number of buffers.
     pub fn begin_call(&mut self, shift: i64, write_sieve: Sieve, limit: usize) {
         (self.shift, self.write_sieve, self.limit) = (shift, write_sieve, limit.max(1));
-        // Many small buffers of a call before would otherwise grow to large ones.
+        // Free surplus buffers: an earlier call may have made many small ones, which would all grow.
         while self.made > self.limit && self.free.pop().is_some() {
             self.made -= 1;
         }
@@ -313,9 +313,9 @@ impl WindowBuffer {
         let (mut pieces, mut end) = (&self.pieces[..], 0);
         for extent in window.segments() {
             end += extent.len;
-            let (here, behind) = pieces.split_at(pieces.partition_point(|piece| piece.position < end));
+            let (here, rest) = pieces.split_at(pieces.partition_point(|piece| piece.position < end));
             write_all_pieces(storage, here, extent.offset, written)?;
-            pieces = behind;
+            pieces = rest;
         }
         Ok(())
     }

@@ -23,7 +23,7 @@ use crate::world::waits::SleepCount;
 pub enum Task {
     /// Write the bytes.
     Write,
-    /// Read the bytes; bytes behind the end of the file are zeros.
+    /// Read the bytes; bytes past the end of the file are zeros.
     Read,
 }
 
@@ -71,7 +71,7 @@ pub struct Worker {
     shared: Arc<WorkerShared>,
 }
 
-/// What the helper threads of a file have in common.
+/// What the helper threads of a file share.
 struct WorkerShared {
     storage: Arc<dyn Storage>,
     waker: Arc<dyn Idle>,
@@ -90,12 +90,12 @@ struct WorkerShared {
 struct Busy {
     /// Number of windows that threads are writing or reading.
     running: u32,
-    /// Time up to which all was counted, if there are such windows.
+    /// Time up to which the busy time was counted; used only while `running` is above 0.
     counted: Instant,
 }
 
 impl Busy {
-    /// A window begins at `now`.
+    /// Notes that a thread begins a window at `now`.
     fn begin(&mut self, now: Instant) {
         if self.running == 0 {
             self.counted = now;
@@ -103,7 +103,7 @@ impl Busy {
         self.running += 1;
     }
 
-    /// A window has ended. Returns the time since the window that ended before, or since the first of these began.
+    /// Notes that a thread has ended a window. Returns the busy time that was not counted yet.
     fn end(&mut self) -> Duration {
         self.running -= 1;
         let now = clock::now();

@@ -4,8 +4,8 @@
 //! Window k of a call has the bytes of the file from `base + k * window` on. It lies at index `k mod ring` of the ring.
 //! A rank may access window k when window `k - ring` is finished.
 //!
-//! The control words ([`Control`]) are what ranks of a host change while they write and read windows. What different ranks change at
-//! a time is on different cache lines.
+//! The control integers ([`Control`]) are what ranks of a host change while they write and read windows. Integers that
+//! different ranks change at the same time are on different cache lines.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
@@ -17,7 +17,7 @@ use crate::fabric::shared::{Line, MOST_RANKS, Shared, SharedMemory, Signal, shar
 use crate::world::waits;
 
 shareable! {
-    /// All control words.
+    /// All control integers.
     pub struct Control {
         /// The call.
         pub call: Line<CallControl>,
@@ -174,7 +174,7 @@ impl Arena {
         let (have, bytes) = (call.reserved.load(Ordering::Acquire), windows.bytes());
         if bytes > have {
             let bits = self.shared.area() + CONTROL;
-            // Reserve whole words of bits, including the word of the last byte.
+            // Reserve whole integers of bits, including the integer of the last byte.
             let (from, to) = (have / 64 * 8, bytes.div_ceil(64) * 8);
             self.memory().reserve(bits + from as usize, (to - from) as usize)?;
             self.memory().reserve(bits + LARGEST_RING / 8 + have as usize, (bytes - have) as usize)?;

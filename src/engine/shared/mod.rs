@@ -16,7 +16,7 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`arena`] | the ring of windows, its bits and their memory; the control words of ranks, windows and the call |
+//! | [`arena`] | the ring of windows, its bits and their memory; the control integers of ranks, windows and the call |
 //! | [`ring`] | who may use a window, and when: positions of ranks, windows taken, written and given back |
 //! | [`window_writer`] | copies a rank's bytes into the windows, and writes complete windows to the file |
 //! | [`ordered`] | copies the bytes of ranks into the windows one rank after the other, if ranks overlap |

@@ -1,9 +1,10 @@
-//! Who may use a window of the ring, and when: the part of a call through windows in which ranks change the same integers without a
-//! lock.
+//! Decides which rank may use a window of the ring, and when: the part of a call through windows in which ranks change
+//! the same integers without a lock.
 //!
-//! Every rank publishes the first window that it may still access. Windows that all ranks have passed are complete. A rank that has
-//! passed some looks whether they can be written now: it takes them under a lock, writes them without it, and gives their memory back.
-//! So no window stays unwritten, and no rank accesses a window while another writes it. The tests try every order of these accesses.
+//! Every rank publishes the first window that it may still access. Windows that all ranks have passed are complete. A
+//! rank that has passed some windows checks if they can be written now: it takes them under a lock, writes them without
+//! it, and gives their memory back. So no window stays unwritten, and no rank accesses a window while another writes
+//! it. The tests try every order of these accesses.
 
 use std::sync::atomic::Ordering;
 
@@ -40,7 +41,7 @@ pub trait Ring {
     /// Returns the number of ranks that are writing windows.
     fn writers(&self) -> &Self::U32;
 
-    /// Tells the ranks that wait that the ring has changed.
+    /// Wakes the ranks that wait for a change of the ring.
     fn advance(&self);
 
     /// Lets other ranks run.
@@ -57,14 +58,16 @@ pub fn passed(ring: &impl Ring) -> u64 {
     (0..ring.ranks()).map(|place| ring.position(place).load(Ordering::SeqCst)).min().unwrap_or(0)
 }
 
-/// Returns true if this rank may access window `number` of a ring of `len` windows: the window before it in its memory is written.
+/// Returns true if this rank may access window `number` of a ring of `len` windows: the earlier window at its place is
+/// written.
 pub fn is_free(ring: &impl Ring, number: u64, len: u64) -> bool {
     number < ring.unwritten().load(Ordering::SeqCst) + len
 }
 
-/// Writes the complete windows of `count`, unless `most()` other ranks are writing. `take(from, to)` takes some of these windows, and
-/// returns also the first that it has not taken; the rank then has the lock. `write` writes them, without the lock. Every rank that
-/// completes a window calls this, or is about to; a rank that has written looks for further windows. So no window stays unwritten.
+/// Writes the complete windows of `count`, unless `most()` other ranks are writing. `take(from, to)` takes some of
+/// these windows, and returns also the first that it has not taken; the rank then has the lock. `write` writes them,
+/// without the lock. Every rank that completes a window calls this, or is about to; a rank that has written looks for
+/// further windows. So no window stays unwritten.
 pub fn write_complete<R: Ring, T>(
     ring: &R,
     (count, len): (u64, u64),
@@ -101,7 +104,7 @@ fn take_complete<R: Ring, T>(ring: &R, (count, len): (u64, u64), take: impl Fn(u
     if from >= passed {
         return None;
     }
-    // Windows behind the ring have no data yet.
+    // Windows past the ring have no data yet.
     let to = passed.min(ring.unwritten().load(Ordering::SeqCst) + len);
     let (next, taken) = take(from, to);
     ring.taken().store(if next >= to { passed } else { next }, Ordering::SeqCst);

@@ -48,8 +48,8 @@ fn reading(number: u64) -> u64 {
 }
 
 impl WindowReader<'_> {
-    /// Copies the bytes of an access into the caller's memory, and returns their number. Memory for bytes behind the
-    /// end of the windows is unchanged.
+    /// Copies the bytes of an access into the caller's memory, and returns their number. Memory for bytes past the end
+    /// of the windows is unchanged.
     ///
     /// # Errors
     /// Errors of the message transport.

@@ -1,7 +1,7 @@
 //! A write through windows in shared memory: copies a rank's bytes into the windows, and writes complete windows to the file.
 //!
-//! Any rank may write windows: one at a time, in ascending order, because file systems lock a file during a write; several at a time
-//! if the file is so slow that it is not the lock or a copy that takes the time.
+//! Any rank may write windows: one rank at a time, in ascending order, because file systems lock a file during a write;
+//! several ranks at a time if the file itself takes the time, and not the lock or a copy.
 
 use std::cell::{OnceCell, RefCell};
 use std::ops::Range;
@@ -22,7 +22,7 @@ use crate::error::{Error, FileOperation, Result};
 use crate::fabric::Endpoint;
 use crate::topology::Rank;
 
-/// Number of a window behind all windows: the position of a rank that has finished.
+/// One past the number of the last window: the position of a rank that has finished.
 pub const DONE: u64 = u64::MAX;
 
 /// The way in which the writer knows which bytes of a window have data.
@@ -86,8 +86,8 @@ impl WindowWriter<'_> {
         self.arena.parts().is_slow.load(Ordering::SeqCst) != 0
     }
 
-    /// Takes some of the windows `from..to`: full windows that are adjacent in memory, which are one write, and one window
-    /// with holes behind them. Returns also the first window that is not taken.
+    /// Takes some of the windows `from..to`: full windows that are adjacent in memory, which are one write, and one
+    /// window with holes after them. Returns also the first window that is not taken.
     fn take_some(&self, from: u64, to: u64) -> (u64, Taken) {
         let Self { arena, windows, .. } = *self;
         let mut taken = Taken::default();
@@ -176,7 +176,8 @@ impl WindowWriter<'_> {
         let end = || *self.end.get_or_init(|| io::end(self.storage, self.rank, self.path).unwrap_or(u64::MAX));
         let sieve = self.sieve.with_end(end);
         self.store(|storage, written| {
-            // SAFETY: as in `bytes`; nobody reads them either.
+            // SAFETY: all ranks have passed the windows of the extent: none reads or writes their places before they
+            // are written.
             let bytes = unsafe { self.arena.bytes_mut(&self.windows, extent) };
             Segment { offset: extent.offset, bytes, present, first }.write(storage, sieve, written)
         });

@@ -19,7 +19,7 @@ pub struct Outcome {
     pub busy: Duration,
     /// Time that this rank waited for windows of its worker, and for bytes that it wrote before the agreement.
     pub waited: Duration,
-    /// First error, if there is one; of several at places of the file, the one of the lowest offset.
+    /// First error, if there is one: of errors at several offsets of the file, the error at the lowest.
     pub error: Option<Error>,
     /// Begin and end of the write or read of each window, in the order of submission; empty unless windows are timed.
     pub times: Vec<(Instant, Instant)>,
@@ -123,8 +123,8 @@ impl DataCounts {
         self.placement += later.placement;
         self.ended = later.ended.or(self.ended);
         if let Some(rounds) = &mut self.rounds {
-            let behind = |round: TimedRound| TimedRound { round: before + round.round, ..round };
-            rounds.extend(later.rounds.into_iter().flatten().map(behind));
+            let renumbered = |round: TimedRound| TimedRound { round: before + round.round, ..round };
+            rounds.extend(later.rounds.into_iter().flatten().map(renumbered));
         }
     }
 
@@ -134,8 +134,8 @@ impl DataCounts {
         *self.fan_in.entry(ranks as u32).or_default() += 1;
     }
 
-    /// Counts a round that began at `begin` and ends now; the time for which other rounds were in flight counts once. `owned` has the number of ranks and of bytes of the file in
-    /// this rank's window, if it owned one.
+    /// Counts a round that began at `begin` and ends now; the time for which other rounds were in flight counts once.
+    /// `owned` has the number of ranks and of bytes of the file in this rank's window, if it owned one.
     pub fn exchanged(
         &mut self,
         round: u64,

@@ -1,10 +1,10 @@
-//! What is told about the calls on an open file. [`Observers`] are the clock, the stall watchdog, and the capture with its timeline: a
-//! call tells them when it begins, which stage it is in, and when it ends. They change nothing in the call, and know no other
-//! room of the engine.
+//! Observes and reports the calls on an open file. [`Observers`] are the clock, the stall watchdog, and the capture
+//! with its timeline: a call reports to them when it begins, which stage it is in, and when it ends. They change
+//! nothing in the call, and know no other room of the engine.
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`path`] | how the bytes of a call go, and why, in the words of reports |
+//! | [`path`] | how the bytes of a call go, and why, as reports print it |
 //! | [`clock`], [`counts`] | the times of the phases of a call, and its numbers on one rank |
 //! | [`report`] | the numbers of a call over all ranks |
 //! | [`timeline`] | the times of one rank's windows |
@@ -42,7 +42,7 @@ use crate::world;
 pub struct Observers {
     /// Times of the current call.
     pub clock: Clock,
-    /// The stall watchdog, which the rounds of an exchange tell where they are.
+    /// The stall watchdog, to which the rounds of an exchange report their stage.
     pub watchdog: Arc<StallWatchdog>,
     /// Number of rounds of this aggregator with each fan-in.
     pub fan_in: BTreeMap<u32, u64>,
@@ -77,17 +77,18 @@ impl Observers {
         self.watchdog.show(name);
     }
 
-    /// The rank has moved its bytes before the first agreement.
+    /// Notes that the rank has moved its bytes before the first agreement.
     pub fn moved_early(&mut self) {
         self.clock.lap(Lap::Elsewhere);
     }
 
-    /// The ranks have agreed, and move their bytes now.
+    /// Notes that the ranks have agreed, and move their bytes now.
     pub fn move_bytes(&mut self) {
         self.clock.lap(Lap::Agreement);
     }
 
-    /// The rank has moved its bytes. If the ranks still have to agree on the outcome, begins the wait for them.
+    /// Notes that the rank has moved its bytes. If the ranks still have to agree on the outcome, begins the wait for
+    /// them.
     pub fn moved(&mut self, own: &CallTotals, agrees: bool) {
         self.clock.lap(Lap::Elsewhere);
         if let Some(recorded) = &mut self.recorded {

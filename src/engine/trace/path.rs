@@ -8,7 +8,7 @@ use tributary_base::wire;
 use crate::access::Direction;
 use crate::exchange::BALANCED;
 
-/// How the bytes of a call go between the ranks and the file. Reports and JSON have five words for the eight paths
+/// How the bytes of a call go between the ranks and the file. Reports and JSON have five names for the eight paths
 /// ([`Path::name`]): a path that is read from JSON is the first one with its name.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -88,7 +88,7 @@ pub enum Reason {
     RankOrder,
     /// The hint `romio_cb_write` or `romio_cb_read` decides, without shared memory.
     Switch {
-        /// Direction, which tells the hint. Write: `romio_cb_write`; read: `romio_cb_read`.
+        /// Direction, which determines the hint. Write: `romio_cb_write`; read: `romio_cb_read`.
         direction: Direction,
         /// True if the hint is `enable`, false if it is `disable`.
         on: bool,
@@ -116,7 +116,7 @@ pub enum Reason {
     HostsApart,
     /// A read of few requests; no two ranks want the same byte.
     FewApart,
-    /// The data came with the first agreement.
+    /// The data was piggybacked on the first agreement.
     Inline,
     /// Every rank wrote its large requests before the first agreement.
     WroteItself,

@@ -41,8 +41,8 @@ pub struct Limit {
     /// Time of the calls in which the rank that waited longest for the file did not wait: lists, messages, copies,
     /// agreements.
     pub exchange: f64,
-    /// Time of the calls divided by the longer of `file` and `exchange`. It is 1 if the shorter one is hidden behind the
-    /// longer one, and 2 if both are equal and nothing overlaps.
+    /// Time of the calls divided by the longer of `file` and `exchange`. It is 1 if the shorter one overlaps the longer
+    /// one completely, and 2 if both are equal and nothing overlaps.
     pub of_the_longer: f64,
 }
 
@@ -104,7 +104,7 @@ pub struct CallReport {
     pub bytes: u64,
     /// Number of bytes written to the file, by all ranks. Bytes that several ranks write count once.
     pub bytes_written: u64,
-    /// Number of bytes read by all ranks, without bytes behind the end of the file.
+    /// Number of bytes read by all ranks, without bytes past the end of the file.
     pub bytes_read: u64,
     /// Maximum over aggregators of the number of windows with data.
     pub rounds: u64,
@@ -234,7 +234,7 @@ mod tests {
         assert_eq!(limit(4.0, 2.0, 5.0), Some(file));
         let exchange = Limit { by: LimitedBy::Exchange, file: 1.0, exchange: 4.5, of_the_longer: 5.0 / 4.5 };
         assert_eq!(limit(1.0, 0.5, 5.0), Some(exchange));
-        // The maxima may be those of different ranks.
+        // The maxima may come from different ranks.
         assert_eq!(limit(5.0, 5.5, 5.0).map(|limit| limit.exchange), Some(0.0));
         assert_eq!(limit(0.0, 0.0, 0.0), None);
     }

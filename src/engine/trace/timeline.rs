@@ -15,11 +15,11 @@ const ROOM: usize = 1 << 14;
 /// Maximum number of windows in the timeline of one rank.
 const MOST_KEPT: usize = 512;
 
-/// The timeline of one rank over all calls on a file. Times are in seconds, of this rank alone; they count from the end
+/// The timeline of one rank over all calls on a file. Times are in seconds, of this rank only; they count from the end
 /// of the open.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct RankTimeline {
-    /// Time of each phase, summed over calls, of this rank alone.
+    /// Time of each phase, summed over calls, of this rank only.
     pub seconds: Seconds,
     /// Number of windows (parts of the file that an aggregator writes or reads in a round) that the rank owned.
     pub windows: u64,

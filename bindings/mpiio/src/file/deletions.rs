@@ -9,7 +9,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde::Serialize;
-use tributary::engine::{may_be_behind, wait_for_writes};
+use tributary::engine::{may_have_buffered_bytes, wait_for_writes};
 
 use crate::mpi::abi::errors::is_no_such_file;
 
@@ -29,7 +29,7 @@ pub struct DeletionsInVain {
 /// Waits until this process's buffered bytes of the file at this path are written, before MPI deletes its name: an open file
 /// stays until it is closed. Local.
 pub fn begin(path: &Path) {
-    if may_be_behind() {
+    if may_have_buffered_bytes() {
         // A file that cannot be opened any more has no bytes to wait for.
         let _ = wait_for_writes(path, 0..u64::MAX);
     }

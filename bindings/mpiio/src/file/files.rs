@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
 
-use tributary::engine::{may_be_behind, wait_for_writes};
+use tributary::engine::{may_have_buffered_bytes, wait_for_writes};
 use tributary::fabric::shared::CallBoard;
 use tributary::hints::FileHints;
 use tributary::{Direction, Error};
@@ -107,7 +107,7 @@ impl SharedFile {
     /// (in etypes of this rank's view) and the number of bytes of the access: then waits only for the bytes in this range,
     /// and for the end of the file if it lies in the range. Local.
     pub fn wait_for_writes(&self, place: impl FnOnce() -> Option<(MPI_Offset, u64)>) {
-        if !may_be_behind() {
+        if !may_have_buffered_bytes() {
             return;
         }
         let range = match place() {

@@ -26,7 +26,7 @@ use tributary::engine::may_have_device_memory;
 use tributary::error::FileOperation;
 use tributary::hints::{DriverName, FileHints, Switch};
 use tributary::memo::Memo;
-use tributary::storage::{StorageFailure, guarded, read_alone, write_alone, write_locked};
+use tributary::storage::{StorageFailure, guarded, read_independent, write_independent, write_locked};
 use tributary_abi::{MPI_Info_free, constants, function_name, handles};
 use tributary_bindings::info::entries;
 
@@ -128,8 +128,8 @@ pub fn transfer(
 ) -> Result<u64, Error> {
     match memory {
         Memory::Source(source) if is_locked => write_locked(storage, file, layout, source, place),
-        Memory::Source(source) => write_alone(storage, file, layout, source, place),
-        Memory::Sink(sink) => read_alone(storage, file, layout, sink, place),
+        Memory::Source(source) => write_independent(storage, file, layout, source, place),
+        Memory::Sink(sink) => read_independent(storage, file, layout, sink, place),
     }
 }
 

@@ -33,13 +33,13 @@ fn check(cases: &[Case], in_memory: bool) {
 
 #[test]
 fn paths_of_all_ranks() {
-    let (none, behind) =
+    let (none, past_end) =
         (CallShape { all: AccessStats::NONE, ..left(AccessStats::NONE) }, left(AccessStats { end: 0, ..MANY }));
     let independent = left(AccessStats::NONE);
     for in_memory in [false, true] {
         let cases = [
             (Write, "", none, Path::Nothing, Reason::NoData),
-            (Read, "romio_cb_read=disable", behind, Path::Nothing, Reason::PastEnd),
+            (Read, "romio_cb_read=disable", past_end, Path::Nothing, Reason::PastEnd),
             (Write, "", independent, Path::Independent, Reason::WroteItself),
             (Read, "", independent, Path::Independent, Reason::ReadItself),
         ];

@@ -104,12 +104,11 @@ impl<'a> NodeMember<'a> {
             (Action::Copy { .. }, MERGED_SHARED) => self.place(op.span).is_some(),
             _ => true,
         };
-        if ready { true } else { self.look_again(op) }
+        if ready { true } else { self.recheck(op) }
     }
 
-    /// Remembers the signal after an operation was not ready, and checks the operation again: the signal may have
-    /// changed.
-    fn look_again(&mut self, op: &Op) -> bool {
+    /// Remembers the signal after an operation was not ready, and rechecks the operation: the signal may have changed.
+    fn recheck(&mut self, op: &Op) -> bool {
         if self.seen.is_some() {
             return false;
         }

@@ -1,9 +1,9 @@
 //! How a local aggregator merges the extents of its members.
 //!
-//! Extents are merged into one list. The order in which the bytes of the members make up the list is recorded. Merging is done once,
-//! in the metadata phase. From the order follow the positions of each member's bytes in the messages of the rounds. The order
-//! compresses as the extents do. Overlapping extents of several members are split into parts that each member has completely or
-//! not at all ([`shared`]).
+//! Extents are merged into one list, once, in the metadata phase. The order in which the bytes of the members make up
+//! the list is recorded. From the order follow the positions of each member's bytes in the messages of the rounds. The
+//! order compresses as the extents do. Overlapping extents of several members are split into parts that each member has
+//! completely or not at all ([`shared`]).
 
 use std::collections::BTreeSet;
 
@@ -126,12 +126,12 @@ impl<'a> Iterator for Overlaps<'a> {
     #[inline]
     fn next(&mut self) -> Option<&'a [OwnedExtent]> {
         let mut end = self.0.first()?.0.end();
-        let behind = self.0[1..].iter().position(|(extent, _)| {
+        let last = self.0[1..].iter().position(|(extent, _)| {
             let apart = extent.offset >= end;
             end = end.max(extent.end());
             apart
         });
-        let (overlap, rest) = self.0.split_at(behind.map_or(self.0.len(), |behind| behind + 1));
+        let (overlap, rest) = self.0.split_at(last.map_or(self.0.len(), |last| last + 1));
         self.0 = rest;
         Some(overlap)
     }

@@ -52,9 +52,9 @@ pub struct InMemory {
     pub ring: usize,
 }
 
-/// The local aggregator sends its members their places. `local_plan` has the merged lists, on the local aggregator alone. The inner
-/// result is an error on this rank only: there is no memory for the largest message, or places are damaged. Collective over the
-/// members.
+/// The local aggregator sends its members their places. `local_plan` has the merged lists, on the local aggregator
+/// only. The inner result is an error on this rank only: there is no memory for the largest message, or places are
+/// damaged. Collective over the members.
 ///
 /// # Errors
 /// Errors of the message transport.

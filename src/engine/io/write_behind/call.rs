@@ -1,6 +1,6 @@
-//! Collective writes of a file: the one that runs, where its ranks write, and which of its bytes another rank must wait for; and the
-//! ranges of earlier ones, on which all ranks have agreed, without the parts that this rank has written itself. There, other ranks
-//! may have bytes that this rank must wait for.
+//! The running collective write of a file: where its ranks write, and for which of its bytes another rank must wait.
+//! And the ranges of earlier collective writes, on which all ranks have agreed, without the parts that this rank has
+//! written itself: there, other ranks may have bytes that this rank must wait for.
 
 use std::ops::Range;
 
@@ -58,7 +58,7 @@ impl RunningCall {
         self.agreed.is_repeated = true;
     }
 
-    /// Returns true if only this rank has written what it writes in the call.
+    /// Returns true if no other rank writes the bytes that this rank writes in the call.
     pub fn owns_bytes(&self) -> bool {
         !self.agreed.may_overlap
     }
@@ -77,7 +77,8 @@ impl RunningCall {
     }
 }
 
-/// Maximum number of ranges that are kept apart.
+/// Maximum number of ranges in a list. With more, the ranges of all ranks become one, and the ranges of this rank are
+/// forgotten.
 const MOST_RANGES: usize = 64;
 
 /// A part of the file, in a collective write.
@@ -93,7 +94,7 @@ struct InCall {
 pub struct CallRanges {
     /// What all ranks together have written.
     all: Vec<InCall>,
-    /// Parts that this rank has written, after it has waited for all others. Later calls may have written them again.
+    /// Parts that this rank has written, after it has waited for all others. Later calls may have overwritten them.
     own: Vec<InCall>,
 }
 
@@ -122,7 +123,7 @@ impl CallRanges {
             if is_joined {
                 range = range.start.min(part.range.start)..range.end.max(part.range.end);
             }
-            // What is written again by a later call counts for that call.
+            // Bytes that a later call overwrites count for the later call.
             !is_joined && (part.range.start < range.start || part.range.end > range.end)
         });
         if self.own.len() == MOST_RANGES {
@@ -131,7 +132,7 @@ impl CallRanges {
         self.own.push(InCall { range, number });
     }
 
-    /// Other ranks write bytes of the call `number` again that this rank has written.
+    /// Notes that other ranks overwrite bytes that this rank has written in the call `number`.
     pub fn forget_own(&mut self, number: u64) {
         self.own.retain(|part| part.number != number);
     }
@@ -143,7 +144,8 @@ impl CallRanges {
         let running = running.map(|(range, number)| InCall { range, number });
         self.all.iter().chain(&running).any(|all| {
             let mut rest = both(&all.range, range);
-            // One after the other, because they may touch in any order; each step covers at least one of them.
+            // Skip this rank's parts one after the other: they may be adjacent in any order. Each step skips at least
+            // one.
             while let Some(part) = self
                 .own
                 .iter()
@@ -183,7 +185,7 @@ mod tests {
         for (range, may_be) in [(10..40, false), (15..16, false), (9..11, true), (39..41, true), (100..200, false)] {
             assert_eq!(ranges.may_be_left(&range, None), may_be, "{range:?}");
         }
-        // The next call writes elsewhere, or the same again.
+        // The next call writes elsewhere, or the same range.
         ranges.note(100..200, 2);
         assert!(!ranges.may_be_left(&(10..40), None) && ranges.may_be_left(&(150..160), None));
         ranges.forget(1);

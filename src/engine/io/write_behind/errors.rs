@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::error::{Error, Result};
 
-/// Maximum number of collective writes whose errors are kept apart.
+/// Maximum number of errors that are kept. Errors of further collective writes are only counted.
 const MOST: usize = 64;
 
 /// An error that no call has returned.
@@ -28,7 +28,7 @@ impl KeptError {
     }
 }
 
-/// The errors of one rank: of each collective write, that of its lowest offset; and of something else after it.
+/// The errors of one rank: of each collective write, the error at the lowest offset; and of a sync or close after it.
 #[derive(Default)]
 pub struct KeptErrors(BTreeMap<(u64, Source), KeptError>);
 
@@ -75,7 +75,8 @@ impl KeptErrors {
         self.0.first_key_value().map(|(_, kept)| kept.full())
     }
 
-    /// Notes the outcome of a collective call, the same on all ranks. The error of another rank displaces none of this rank.
+    /// Notes the outcome of a collective call, the same on all ranks. An error of another rank displaces no error of
+    /// this rank.
     pub fn returned<T>(&mut self, outcome: &Result<T>) {
         if let Err(error) = outcome {
             self.0.retain(|_, kept| kept.full() != *error);

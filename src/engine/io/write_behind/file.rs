@@ -1,4 +1,4 @@
-//! The storage that leaves writes behind.
+//! The storage that buffers the writes of collective calls.
 
 use std::io::{self, IoSlice};
 use std::ops::Range;
@@ -8,8 +8,8 @@ use crate::engine::io::write_behind::queue::Found;
 use crate::engine::io::write_behind::{WHOLE, WriteBehind};
 use crate::engine::io::{FileControl, Storage, calls};
 
-/// An open file whose writes in collective calls are left behind. Everything that is asked only of a file that was just
-/// created or opened, such as its identity, is asked of that file.
+/// An open file whose writes in collective calls are buffered. Questions that are asked only of a file that was just
+/// created or opened, such as its identity, go to that file.
 pub struct WriteBehindFile {
     write_behind: Arc<WriteBehind>,
     file: Arc<dyn Storage>,
@@ -21,12 +21,12 @@ impl WriteBehindFile {
         Self { write_behind, file }
     }
 
-    /// Keeps bytes for later, or writes them. Returns the number of bytes that it has taken.
-    fn write_or_leave(&self, parts: &[IoSlice<'_>], offset: u64) -> io::Result<usize> {
+    /// Buffers bytes, or writes them. Returns the number of bytes that it has taken.
+    fn write_or_buffer(&self, parts: &[IoSlice<'_>], offset: u64) -> io::Result<usize> {
         let all: usize = parts.iter().map(|part| part.len()).sum();
         let range = offset..offset.saturating_add(all as u64);
         self.write_behind.wait_for_others(&range, true)?;
-        let written = match self.write_behind.leave(&*self.file, parts, offset) {
+        let written = match self.write_behind.buffer(&*self.file, parts, offset) {
             Some(left) => left,
             None => {
                 self.write_behind.wait_for_own(&range);
@@ -40,14 +40,14 @@ impl WriteBehindFile {
 
 impl Storage for WriteBehindFile {
     fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<usize> {
-        self.write_or_leave(&[IoSlice::new(bytes)], offset)
+        self.write_or_buffer(&[IoSlice::new(bytes)], offset)
     }
 
     fn write_parts_at(&self, parts: &[IoSlice<'_>], offset: u64) -> io::Result<usize> {
-        self.write_or_leave(parts, offset)
+        self.write_or_buffer(parts, offset)
     }
 
-    /// Reads from memory what this rank has left behind there, and all else from the file.
+    /// Reads this rank's buffered bytes from memory, and all other bytes from the file.
     fn read_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<usize> {
         let until = match self.write_behind.find(offset) {
             Found::Here(left) => return Ok(left.read(offset, bytes)),
@@ -60,7 +60,7 @@ impl Storage for WriteBehindFile {
         if read > 0 || bytes.is_empty() || self.write_behind.last_end() <= offset {
             return Ok(read);
         }
-        // Bytes farther behind in the file are not written yet. This hole before them has no end.
+        // The file ends here only until all buffered bytes are in it: then this is a hole, which reads as zeros.
         self.write_behind.wait(&WHOLE)?;
         calls::read(&*self.file, bytes, offset)
     }

@@ -1,6 +1,6 @@
-//! Decides whether collective writes may leave bytes behind, and how many; and finds out, from this rank's own writes, whether a file
-//! is so fast that write-behind only costs a copy. Ranks need not agree on that, because each rank shows the bytes that it has,
-//! whatever the others do.
+//! Decides whether collective writes may buffer bytes, and how many; and finds out, from this rank's own writes,
+//! whether a file is so fast that write-behind only costs a copy. Ranks need not agree on that, because each rank shows
+//! the bytes that it has, whatever the others do.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, Once, PoisonError};
@@ -10,7 +10,7 @@ use tributary_base::wire;
 
 use crate::drivers::FileSystem;
 use crate::engine::choose::learned::FileSystemKey;
-use crate::engine::choose::{FAST_BYTES, FAST_WRITES, LEAST_BEHIND, SLOW_WRITES};
+use crate::engine::choose::{FAST_BYTES, FAST_WRITES, LEAST_BUDGET, SLOW_WRITES};
 use crate::engine::io::{Storage, calls};
 use crate::topology::Rank;
 use crate::world::process::{own_state, per_process};
@@ -39,7 +39,7 @@ impl SeenLocks {
         }
     }
 
-    /// Returns why no bytes can be left behind by ranks of one host, or of `several`.
+    /// Returns why ranks of one host, or of `several`, cannot buffer bytes.
     pub fn why_not(self, several: bool) -> Option<&'static str> {
         match self {
             Self::None => Some("the file has no locks on its parts (F_OFD_SETLK)"),
@@ -49,23 +49,23 @@ impl SeenLocks {
     }
 }
 
-/// Returns the budget of each rank for `trib_write_behind=each`: 0, which means off, or at least [`LEAST_BEHIND`]. Rank 0 prints
-/// a line, once in a process, if that is more than `each`.
+/// Returns the budget of each rank for `trib_write_behind=each`: 0, which means off, or at least [`LEAST_BUDGET`]. Rank
+/// 0 prints a line, once in a process, if that is more than `each`.
 pub fn usable_budget(each: u64, rank: Rank) -> u64 {
     per_process! {
         static SAID: Once = Once::new();
     }
-    if each == 0 || each >= LEAST_BEHIND {
+    if each == 0 || each >= LEAST_BUDGET {
         return each;
     }
     if rank == 0 {
         SAID.call_once(|| {
             crate::say(format_args!(
-                "trib_write_behind={each} is taken as {LEAST_BEHIND} bytes for each rank, the minimum"
+                "trib_write_behind={each} is taken as {LEAST_BUDGET} bytes for each rank, the minimum"
             ));
         });
     }
-    LEAST_BEHIND
+    LEAST_BUDGET
 }
 
 /// Returns the budget of each of `ranks` ranks of this host for `trib_write_behind=auto`.
@@ -79,23 +79,23 @@ fn share(memory: u64, ranks: usize) -> u64 {
     (memory / 16 / ranks.max(1) as u64).min(256 << 20)
 }
 
-/// Limits of what a rank leaves behind.
+/// Limits of what a rank buffers.
 #[derive(Debug, Clone, Copy)]
 pub struct WriteBehindLimits {
     /// Maximum number of bytes.
     pub bytes: u64,
     /// Maximum number of threads that write at a time.
     pub threads: u32,
-    /// Key of the file system, if the rank writes at once where the file is fast; `None` if it leaves bytes behind anyway.
+    /// Key of the file system, if the rank writes at once where the file is fast; `None` if it buffers bytes anyway.
     pub adapts_on: Option<FileSystemKey>,
 }
 
 own_state! {
-    /// File systems on which this rank's last file was fast, or not.
+    /// True for a file system on which this rank's last file was fast, by key.
     static KEPT: Mutex<BTreeMap<FileSystemKey, bool>> = Mutex::new(BTreeMap::new());
 }
 
-/// The speed that the last writes of this rank have shown.
+/// The speed of the last writes of this rank.
 #[derive(Default)]
 pub struct FileSpeed {
     is_fast: bool,
@@ -106,7 +106,8 @@ pub struct FileSpeed {
 }
 
 impl FileSpeed {
-    /// Returns what this rank's last file on a file system has shown. One slow write then shows the contrary.
+    /// Returns the speed of this rank's last file on a file system. One slow write is then enough to make the file
+    /// slow.
     pub fn kept(key: FileSystemKey) -> Self {
         let kept = KEPT.with(|kept| kept.lock().unwrap_or_else(PoisonError::into_inner).get(&key).copied());
         match kept {
@@ -122,7 +123,7 @@ impl FileSpeed {
         }
     }
 
-    /// Notes a write of `bytes` bytes. `is_slow` is that of [`Pace`](crate::engine::io::worker::Pace).
+    /// Notes a write of `bytes` bytes. `is_slow` comes from [`Pace`](crate::engine::io::worker::Pace).
     pub fn note(&mut self, bytes: u64, is_slow: bool) {
         if is_slow {
             (self.fast, self.slow) = ((0, 0), self.slow.saturating_add(1));

@@ -1,23 +1,24 @@
 //! Write-behind: a collective write returns when its bytes are in memory of the ranks that would write them, and threads
 //! write them to the file later. The threads send no messages.
 //!
-//! [`Behind`] knows the calls on a file, and has the threads. [`file::WriteBehindFile`] stands between the engine and the file.
-//! It is a [`Storage`], so every path of a call goes through it:
+//! [`WriteBehind`] knows the calls on a file, and has the threads. [`file::WriteBehindFile`] stands between the engine
+//! and the file. It is a [`Storage`], so every path of a call goes through it:
 //!
 //! - During a collective write ([`call`]), a write to the storage copies the bytes and returns ([`queue`]). At all other
 //!   times, if there is no memory, no thread or no lock, and on a file that has shown to be fast ([`limits`]), it writes at
 //!   once. If the budget is used up, it waits.
-//! - A read takes bytes that this rank has left behind from memory. Every other access first waits for the bytes that it
-//!   touches. The order of a rank's writes to the same bytes stays.
-//! - **Bytes that other ranks have left behind.** All ranks know the ranges of earlier collective writes. A rank that
-//!   touches such a range waits until no other rank has left bytes there behind, unless it has itself written there last
-//!   ([`call`]). A rank shows the range of its bytes by locks far past the data of the file (`FileControl::hold`). It takes
-//!   them before the ranks agree on the end of the call. This needs no message, so it works in independent calls, too.
-//!   Locks are released when a thread has written the bytes, whatever the other ranks do, so nobody waits for ever.
+//! - A read takes this rank's buffered bytes from memory. Every other access first waits for the bytes that it touches.
+//!   The order of a rank's writes to the same bytes stays.
+//! - **Buffered bytes of other ranks.** All ranks know the ranges of earlier collective writes. A rank that touches
+//!   such a range waits until no other rank has buffered bytes there, unless it has itself written there last
+//!   ([`call`]). A rank shows the range of its bytes by locks far past the data of the file (`FileControl::hold`). It
+//!   takes them before the ranks agree on the end of the call. This needs no message, so it works in independent calls,
+//!   too. Locks are released when a thread has written the bytes, whatever the other ranks do, so nobody waits for
+//!   ever.
 //! - **Errors** are kept until a collective call has returned each of them ([`errors`]).
 //!
-//! Bytes that are left behind are written when the file is closed or synced, in MPI_Finalize, and at the end of the
-//! process: exit, or the end of main ([`process`]). A child of fork(2) has no threads; it neither writes nor waits.
+//! Buffered bytes are written when the file is closed or synced, in MPI_Finalize, and at the end of the process: exit,
+//! or the end of main ([`process`]). A child of fork(2) has no threads; it neither writes nor waits.
 
 pub mod call;
 pub mod errors;
@@ -46,15 +47,15 @@ use crate::topology::Rank;
 use crate::world::jobs;
 use crate::world::waits::{self, Watched};
 
-/// Time after which a thread ends that has nothing to write.
+/// A thread that has nothing to write ends after this time.
 const IDLE: Duration = Duration::from_millis(200);
-/// Shortest and longest time between two questions if others still have bytes.
+/// Shortest and longest time between two checks whether other ranks still have bytes.
 const SHORTEST: Duration = Duration::from_micros(50);
 const LONGEST: Duration = Duration::from_millis(2);
 /// The whole file.
 const WHOLE: Range<u64> = 0..u64::MAX;
 
-/// The bytes that this rank has left behind, and what it knows of other ranks.
+/// The buffered bytes of this rank, and what it knows of other ranks.
 pub struct WriteBehind {
     files: Arc<dyn OpenStorage>,
     path: PathBuf,
@@ -64,11 +65,11 @@ pub struct WriteBehind {
     limits: WriteBehindLimits,
     /// Process that writes the bytes: not a child of fork(2).
     process: u32,
-    state: Watched<BehindState>,
+    state: Watched<WriteBehindState>,
 }
 
 #[derive(Default)]
-struct BehindState {
+struct WriteBehindState {
     /// The file to which threads write; `None` until this rank has opened it, and after the close.
     file: Option<Arc<dyn Storage>>,
     /// The collective write that runs now.
@@ -77,18 +78,18 @@ struct BehindState {
     calls: u64,
     /// Bytes that are not written.
     left: LeftQueue,
-    /// Where other ranks may have left bytes behind.
+    /// Where other ranks may have buffered bytes.
     ranges: CallRanges,
-    /// The range in which this rank has told others that it has left bytes behind.
+    /// The range in which this rank has shown other ranks buffered bytes.
     shown: Range<u64>,
-    /// Offset behind all bytes of collective writes that may not be in the file; `u64::MAX` if it is unknown.
+    /// Offset past all bytes of collective writes that may not be in the file; `u64::MAX` if it is unknown.
     end: u64,
     threads: u32,
     /// Number of threads that wait for bytes.
     idle: u32,
     /// True if the last write took so long that several threads write at a time.
     is_slow: bool,
-    /// Speed that the last writes have shown, if this rank adapts to it.
+    /// Speed of the last writes, if this rank adapts to it.
     speed: FileSpeed,
     /// True if threads end when they have nothing to write.
     is_ending: bool,
@@ -96,7 +97,7 @@ struct BehindState {
     errors: KeptErrors,
 }
 
-impl BehindState {
+impl WriteBehindState {
     /// Returns the next bytes to write, and the file.
     fn next(&mut self) -> Option<(Arc<dyn Storage>, Arc<LeftBytes>)> {
         let file = self.file.clone()?;
@@ -104,10 +105,10 @@ impl BehindState {
     }
 
     /// Ends the call that runs, and notes where ranks have written in it.
-    fn end_call(&mut self, is_alone: bool) {
+    fn end_call(&mut self, is_single: bool) {
         if let Some(call) = self.call.take() {
             self.end = self.end.max(call.range().end);
-            if !is_alone {
+            if !is_single {
                 self.ranges.note(call.range(), call.name.number);
             }
         }
@@ -120,13 +121,13 @@ impl BehindState {
         self.ranges.may_be_left(range, self.call.and_then(of_call))
     }
 
-    /// Returns the number of the last collective write that is over on this rank. What other ranks have left behind in it, and
-    /// in earlier ones, is shown.
+    /// Returns the number of the last collective write that has ended on this rank. Locks show what other ranks have
+    /// buffered in it, and in earlier ones.
     fn completed(&self) -> u64 {
         self.calls - u64::from(self.call.is_some())
     }
 
-    /// Notes that other ranks may have left bytes anywhere in the call that was last.
+    /// Notes that other ranks may have buffered bytes anywhere in the file in the last call.
     fn note_everywhere(&mut self) {
         self.ranges.forget_own(self.calls);
         self.ranges.note(WHOLE, self.calls);
@@ -150,33 +151,33 @@ impl WriteBehind {
     ) -> Arc<Self> {
         let (path, process) = (path.to_path_buf(), std::process::id());
         let speed = limits.adapts_on.map(FileSpeed::kept).unwrap_or_default();
-        let state = Watched::new(BehindState { speed, ..BehindState::default() });
+        let state = Watched::new(WriteBehindState { speed, ..WriteBehindState::default() });
         let write_behind = Arc::new(Self { files, path, mode, rank, ranks, limits, process, state });
         process::add(&write_behind);
         write_behind
     }
 
-    /// Returns the storage that leaves writes to `file` behind.
+    /// Returns the storage that buffers writes to `file`.
     pub fn over(self: &Arc<Self>, file: Arc<dyn Storage>) -> WriteBehindFile {
         self.lock().file = Some(file.clone());
         WriteBehindFile::new(self.clone(), file)
     }
 
-    fn lock(&self) -> MutexGuard<'_, BehindState> {
+    fn lock(&self) -> MutexGuard<'_, WriteBehindState> {
         self.state.lock()
     }
 
-    fn sleep<'a>(&'a self, state: MutexGuard<'a, BehindState>) -> MutexGuard<'a, BehindState> {
+    fn sleep<'a>(&'a self, state: MutexGuard<'a, WriteBehindState>) -> MutexGuard<'a, WriteBehindState> {
         self.state.wait(state)
     }
 
-    /// Waits while `is_early` is true. The caller writes meanwhile what no thread writes: threads have a low priority, and
-    /// may not come to it where other ranks use all cores.
+    /// Waits while `is_early` is true. The caller writes meanwhile what no thread writes: threads have a low priority,
+    /// and may get no core where other ranks use all of them.
     fn wait_while<'a>(
         &'a self,
-        mut state: MutexGuard<'a, BehindState>,
-        is_early: impl Fn(&BehindState) -> bool,
-    ) -> MutexGuard<'a, BehindState> {
+        mut state: MutexGuard<'a, WriteBehindState>,
+        is_early: impl Fn(&WriteBehindState) -> bool,
+    ) -> MutexGuard<'a, WriteBehindState> {
         while is_early(&state) {
             state = match state.next() {
                 Some((file, next)) => {
@@ -189,7 +190,7 @@ impl WriteBehind {
         state
     }
 
-    /// Begins a collective write or read. Returns an error like [`Behind::bring_error`].
+    /// Begins a collective write or read. Returns an error like [`WriteBehind::bring_error`].
     pub fn begin_call(&self, direction: Direction, name: &'static str) -> Option<Error> {
         if direction == Direction::Write {
             let mut state = self.lock();
@@ -204,8 +205,8 @@ impl WriteBehind {
         self.change_call(|call| call.agree(agreed), agreed.is_repeated || agreed.may_overlap);
     }
 
-    /// Notes that the ranks repeat the writes of the call that runs: from here on, this rank waits for what others have left
-    /// behind in it.
+    /// Notes that the ranks repeat the writes of the call that runs: from here on, this rank waits for the bytes that
+    /// others have buffered in it.
     pub fn repeat_call(&self) {
         self.change_call(RunningCall::repeat, true);
     }
@@ -229,7 +230,7 @@ impl WriteBehind {
         self.returned(outcome);
     }
 
-    /// Forgets the ranges of earlier calls, after all ranks have waited for their own bytes and met. Local.
+    /// Forgets the ranges of earlier calls. Before, all ranks must have waited for their own bytes, and met. Local.
     pub fn forget_others(&self) {
         self.lock().forget();
     }
@@ -239,8 +240,9 @@ impl WriteBehind {
         self.lock().errors.first()
     }
 
-    /// Ends a call with this outcome, the same on all ranks. Forgets the error that it has returned, if it is of this rank. In a
-    /// call that has failed, other ranks may have written early, anywhere: they may have been in another call.
+    /// Ends a call with this outcome, the same on all ranks. Forgets the error that the call has returned, if it is of
+    /// this rank. After a failed call, other ranks may have written anywhere before the agreement: they may have been
+    /// in another call.
     pub fn returned<T>(&self, outcome: &Result<T>) {
         let mut state = self.lock();
         if outcome.is_err() && self.ranks > 1 {
@@ -254,7 +256,7 @@ impl WriteBehind {
         self.lock().errors.take_first()
     }
 
-    /// Keeps the error of something else than a late write, which the file system reports only once, so that no other error
+    /// Keeps an error that is not of a late write, and that the file system reports only once, so that no other error
     /// displaces it.
     pub fn keep(&self, error: Error) {
         let mut state = self.lock();
@@ -262,7 +264,7 @@ impl WriteBehind {
         state.errors.keep_other(number, error);
     }
 
-    /// Waits until this rank has no bytes left behind.
+    /// Waits until all buffered bytes of this rank are written.
     pub fn write(&self) {
         self.wait_for_own(&WHOLE);
     }
@@ -279,7 +281,7 @@ impl WriteBehind {
         }
     }
 
-    /// Waits until the bytes in `range` are written that other ranks may have left behind. `is_own_write` is true before a
+    /// Waits until the bytes in `range` are written that other ranks may have buffered. `is_own_write` is true before a
     /// write of bytes that only this rank has.
     fn wait_for_others(&self, range: &Range<u64>, is_own_write: bool) -> io::Result<()> {
         if !self.is_here() || !self.lock().others_may_have(range, is_own_write) {
@@ -320,8 +322,8 @@ impl WriteBehind {
         Ok(())
     }
 
-    /// Waits until an access of `range` that MPI runs finds what completed calls define: the bytes of `range`, and a file
-    /// that does not end in it although later bytes are not written yet. Costs a question for the size if such bytes are
+    /// Waits until an access of `range` by MPI finds what completed calls have written: the bytes of `range`, and an
+    /// end of the file after `range` if later bytes are still buffered. Costs a query of the size if such bytes are
     /// known.
     ///
     /// # Errors
@@ -350,7 +352,7 @@ impl WriteBehind {
         }
     }
 
-    /// Waits until this rank has no bytes left behind, ends the threads, and closes the file. Errors stay.
+    /// Waits until all buffered bytes of this rank are written, ends the threads, and closes the file. Errors stay.
     pub fn close(&self) {
         self.end_threads();
         let mut state = self.lock();
@@ -384,7 +386,7 @@ impl WriteBehind {
         state.end.max(in_call)
     }
 
-    /// Returns [`Behind::last_end`]. Waits for all bytes, and returns 0, if it is unknown.
+    /// Returns [`WriteBehind::last_end`]. Waits for all bytes, and returns 0, if it is unknown.
     fn end(&self) -> io::Result<u64> {
         let end = self.last_end();
         if end == u64::MAX {
@@ -394,7 +396,7 @@ impl WriteBehind {
         Ok(end)
     }
 
-    /// Waits until this rank has no bytes left behind, and ends the threads.
+    /// Waits until all buffered bytes of this rank are written, and ends the threads.
     fn end_threads(&self) {
         if !self.is_here() {
             return;
@@ -406,7 +408,7 @@ impl WriteBehind {
         state.is_ending = false;
     }
 
-    /// Ends the threads like [`Behind::end_threads`], and prints errors that no call has returned.
+    /// Ends the threads like [`WriteBehind::end_threads`], and prints errors that no call has returned.
     pub fn finish(&self) {
         self.end_threads();
         while self.is_here()
@@ -416,9 +418,9 @@ impl WriteBehind {
         }
     }
 
-    /// Copies the first bytes of `parts`, to be written at `offset` later. Returns their number; `None` if the caller must
-    /// write. Waits for bytes at the same place, and for room in the budget.
-    fn leave(self: &Arc<Self>, file: &dyn Storage, parts: &[IoSlice<'_>], offset: u64) -> Option<usize> {
+    /// Buffers the first bytes of `parts`, to be written at `offset` later. Returns their number; `None` if the caller
+    /// must write. Waits for bytes at the same place, and for room in the budget.
+    fn buffer(self: &Arc<Self>, file: &dyn Storage, parts: &[IoSlice<'_>], offset: u64) -> Option<usize> {
         let all: usize = parts.iter().map(|part| part.len()).sum();
         // Cut at round offsets, for file systems that lock or write whole blocks.
         let most = MOST_AT_ONCE - offset % MOST_AT_ONCE;
@@ -451,7 +453,7 @@ impl WriteBehind {
         is_left.then_some(len)
     }
 
-    /// Returns true if a collective write runs and `len` bytes of it can be left behind without waiting.
+    /// Returns true if a collective write runs and `len` bytes of it can be buffered without waiting.
     fn has_room(&self, len: u64) -> bool {
         let state = self.lock();
         state.call.is_some() && !state.speed.is_fast() && state.left.used().saturating_add(len) <= self.limits.bytes
@@ -480,7 +482,7 @@ impl WriteBehind {
 
     /// Makes sure that a thread will write. Starts another one if the file is slow and none is idle. Returns false if
     /// there is none.
-    fn has_thread(self: &Arc<Self>, state: &mut BehindState) -> bool {
+    fn has_thread(self: &Arc<Self>, state: &mut WriteBehindState) -> bool {
         let most = if state.is_slow { self.limits.threads } else { 1 };
         if state.idle as usize <= state.left.waiting() && state.threads < most {
             let write_behind = self.clone();
@@ -489,8 +491,8 @@ impl WriteBehind {
         state.threads > 0
     }
 
-    /// Shows to other ranks where this rank has left bytes behind. Returns false if that is not possible.
-    fn show(&self, state: &mut BehindState, file: &dyn Storage) -> bool {
+    /// Shows to other ranks where this rank has buffered bytes. Returns false if that is not possible.
+    fn show(&self, state: &mut WriteBehindState, file: &dyn Storage) -> bool {
         let hull = state.left.hull();
         if self.ranks == 1 || hull == state.shown {
             return true;
@@ -528,13 +530,13 @@ impl WriteBehind {
         self.state.changed();
     }
 
-    /// Writes bytes that [`BehindState::next`] has returned.
+    /// Writes bytes that [`WriteBehindState::next`] has returned.
     fn write_one<'a>(
         &'a self,
-        state: MutexGuard<'a, BehindState>,
+        state: MutexGuard<'a, WriteBehindState>,
         file: &dyn Storage,
         next: &LeftBytes,
-    ) -> MutexGuard<'a, BehindState> {
+    ) -> MutexGuard<'a, WriteBehindState> {
         drop(state);
         let pace = Pace::begin();
         let outcome = next.write(file);
@@ -554,7 +556,7 @@ impl WriteBehind {
     }
 
     /// Keeps the error of bytes that could not be written.
-    fn keep_error(&self, state: &mut BehindState, left: &LeftBytes, failure: StorageFailure) {
+    fn keep_error(&self, state: &mut WriteBehindState, left: &LeftBytes, failure: StorageFailure) {
         let (CallOnFile { name, number }, StorageFailure { offset, cause, .. }) = (left.call, failure);
         let operation = FileOperation::deferred_write(name, number);
         state.errors.keep(number, offset, Error::io(self.rank, operation, &self.path, offset, &cause));

@@ -1,5 +1,5 @@
-//! The files of this process whose collective writes leave bytes behind: for the end of the process, and for calls that
-//! know a path only.
+//! The files of this process whose collective writes buffer bytes: for the end of the process, and for calls that know
+//! a path only.
 
 use std::io;
 use std::ops::Range;
@@ -16,10 +16,10 @@ own_state! {
 }
 
 per_process! {
-    /// True once the process has made a [`Behind`].
+    /// True once the process has made a [`WriteBehind`].
     static IS_USED: AtomicBool = AtomicBool::new(false);
-    /// Process that has made the first [`Behind`]: a child of fork(2) has none of its own, and must not wait for a lock that
-    /// another thread of its parent held.
+    /// Process that has made the first [`WriteBehind`]: a child of fork(2) has none of its own, and must not wait for a
+    /// lock that another thread of its parent held.
     static PROCESS: AtomicU32 = AtomicU32::new(0);
 }
 
@@ -30,7 +30,7 @@ pub fn add(write_behind: &Arc<WriteBehind>) {
     }
     AT_EXIT.call_once(|| {
         // SAFETY: the function has this signature, and touches only values that live as long as the process.
-        // If it cannot be registered, files that the program closes are complete all the same.
+        // If it cannot be registered, only files that the program does not close may be incomplete.
         unsafe { libc::atexit(at_exit) };
     });
     ALL.with(|all| {
@@ -43,20 +43,20 @@ pub fn add(write_behind: &Arc<WriteBehind>) {
 }
 
 fn all() -> Vec<Arc<WriteBehind>> {
-    if !may_be_behind() || PROCESS.load(Ordering::Relaxed) != std::process::id() {
+    if !may_have_buffered_bytes() || PROCESS.load(Ordering::Relaxed) != std::process::id() {
         return Vec::new();
     }
     ALL.with(|all| all.lock().unwrap_or_else(PoisonError::into_inner).iter().filter_map(Weak::upgrade).collect())
 }
 
-/// Returns true if files of this process may have bytes that are left behind. Costs a load. Local.
-pub fn may_be_behind() -> bool {
+/// Returns true if files of this process may have buffered bytes. Costs a load. Local.
+pub fn may_have_buffered_bytes() -> bool {
     IS_USED.load(Ordering::Relaxed)
 }
 
-/// Waits until an access of `range` in the file at `path` finds what this rank and others have written in collective calls,
-/// and where they have let the file end: for an access that the library does not run. Does nothing if nothing was left
-/// behind. Local.
+/// Waits until an access of `range` in the file at `path` finds what this rank and others have written in collective
+/// calls, and the end that these calls gave the file: for an access that the library does not run. Does nothing if no
+/// bytes were buffered. Local.
 ///
 /// # Errors
 /// The file cannot be opened, asked or locked, so that it is unknown if the bytes are there.
@@ -67,8 +67,8 @@ pub fn wait_for_writes(path: &Path, range: Range<u64>) -> io::Result<()> {
         .try_for_each(|write_behind| write_behind.wait_for_access(&range))
 }
 
-/// Writes all bytes that files of this process have left behind, and prints errors that no call has returned: at the end
-/// of the program. Local.
+/// Writes all buffered bytes of this process's files, and prints errors that no call has returned: at the end of the
+/// program. Local.
 pub fn write_everything() {
     all().iter().for_each(|write_behind| write_behind.finish());
 }

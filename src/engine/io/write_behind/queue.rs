@@ -1,4 +1,4 @@
-//! The bytes that a rank has left behind: in memory, by their offset in the file, until a thread has written them.
+//! The buffered bytes of a rank: in memory, by their offset in the file, until a thread has written them.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io::{self, IoSlice};
@@ -76,7 +76,7 @@ impl LeftBytes {
     }
 }
 
-/// Part of the file with bytes that were left behind.
+/// Part of the file with buffered bytes.
 struct LeftRange {
     end: u64,
     /// The bytes; `None` while they are copied.
@@ -91,10 +91,10 @@ pub enum Found {
     File(u64),
 }
 
-/// All bytes that are left behind.
+/// All buffered bytes.
 #[derive(Default)]
 pub struct LeftQueue {
-    /// Parts of the file that were left behind and are not written, by their start. No two of them overlap.
+    /// Buffered parts of the file that are not written, by their start. No two of them overlap.
     ranges: BTreeMap<u64, LeftRange>,
     /// Starts of the parts that no thread writes yet, in the order of the writes.
     waiting: VecDeque<u64>,
@@ -128,24 +128,24 @@ impl LeftQueue {
         }
     }
 
-    /// Takes `range`, in which no bytes are left behind, for bytes that are then copied.
+    /// Reserves `range`, which has no buffered bytes; the caller copies the bytes afterwards.
     pub fn take_range(&mut self, range: &Range<u64>) {
         self.ranges.insert(range.start, LeftRange { end: range.end, bytes: None });
         self.used += range.end - range.start + PIECE;
     }
 
-    /// Gives back the `len` bytes at `offset` that were taken and not added.
+    /// Gives back the `len` bytes at `offset` that were reserved and not added.
     pub fn give_back(&mut self, offset: u64, len: u64) {
         self.ranges.remove(&offset);
         self.used -= len + PIECE;
     }
 
-    /// Adds the bytes of a range that was taken; to the last ones, if they follow these. Returns false, and gives the range
-    /// back, if there is no memory for the lists.
+    /// Adds the bytes of a reserved range; joins them to the bytes added last, if they follow these. Returns false, and
+    /// gives the range back, if there is no memory for the lists.
     pub fn add(&mut self, offset: u64, bytes: Bytes, call: CallOnFile) -> bool {
         let len = bytes.len() as u64;
         if let Some(part) = self.waiting.back().and_then(|start| self.ranges.get_mut(start))
-            // Not bytes that a rank reads at this moment.
+            // Do not add to bytes that a rank is reading.
             && let Some(last) = part.bytes.as_mut().and_then(Arc::get_mut)
             && last.is_followed_by(offset, len, call)
             && last.pieces.try_reserve(1).is_ok()

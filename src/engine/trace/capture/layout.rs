@@ -88,8 +88,8 @@ pub fn front(header: &Header, index: &[PartEntry]) -> Result<Vec<u8>> {
     let json = header_json(header)?;
     let mut body = json;
     for entry in index {
-        let words = [entry.offset, entry.len, entry.recorded];
-        words.iter().for_each(|word| body.extend_from_slice(&word.to_le_bytes()));
+        let integers = [entry.offset, entry.len, entry.recorded];
+        integers.iter().for_each(|word| body.extend_from_slice(&word.to_le_bytes()));
         body.extend_from_slice(&entry.made.to_le_bytes());
         body.extend_from_slice(&entry.checksum.to_le_bytes());
     }

@@ -1,10 +1,11 @@
 //! Captures: records every collective call on a file while the program runs, and stores the calls in one file at the
 //! close.
 //!
-//! The environment variable `TRIB_CAPTURE` names a directory, and may limit the size of a capture. Each rank keeps the extents of the call in the file and
-//! in memory, its direction and its times; rank 0 also keeps the reports. Lists of extents are shared with the engine
-//! and encoded when the file is closed. A list that is an earlier list moved by a constant is kept once. The engine
-//! itself writes the capture. A program never fails because its capture fails: rank 0 prints one line.
+//! The environment variable `TRIB_CAPTURE` names a directory, and may limit the size of a capture. Each rank keeps the
+//! extents of the call in the file and in memory, its direction and its times; rank 0 also keeps the reports. Lists of
+//! extents are shared with the engine and encoded when the file is closed. A list that is an earlier list moved by a
+//! constant is kept once. The engine itself writes the capture. A program never fails because its capture fails: rank 0
+//! prints one line.
 //!
 //! | module | holds |
 //! |---|---|

@@ -12,7 +12,7 @@ impl StallWatchdog {
     /// library.
     pub(super) fn line_of_one_elsewhere(&self, call: &str, mpi: &str) -> String {
         let (rank, seconds, path) = (self.rank, self.limit.as_secs(), self.path.display());
-        let alone = match mpi.split_once(' ') {
+        let without_library = match mpi.split_once(' ') {
             Some(("Open", _)) if call.starts_with("MPI_") => {
                 ". Without this library (TRIB_DISABLE=1), Open MPI completes such a call in its start"
             }
@@ -21,7 +21,7 @@ impl StallWatchdog {
         let (at, remedy) = in_flight(call);
         format!(
             "rank {rank} started {call} of {path} and has not worked on it for {seconds} s, and other ranks may wait for it: a rank \
-             works on a call in flight only in {at}; {remedy}{alone}"
+             works on a call in flight only in {at}; {remedy}{without_library}"
         )
     }
 
@@ -97,7 +97,7 @@ impl StallWatchdog {
 }
 
 /// Returns text about the ranks of a host, whose last calls are `shown`, for a rank that waits in `call` for the ranks
-/// that are `missing`. If ranks are in another call, names the ranks in each call: nobody knows which call is the mistake.
+/// that are `missing`. If ranks are in another call, names the ranks in each call: any of the calls may be the mistake.
 fn of_host(call: &str, shown: &[ShownCall], missing: &[Rank], pending: Option<Pending>) -> String {
     let is_missing = |shown: &ShownCall| missing.contains(&shown.rank);
     let (other, same): (Vec<_>, Vec<_>) =

@@ -3,11 +3,11 @@
 //! part of an exchange and the rank whose message is missing. Calls in flight are watched too: a rank that tests such a
 //! call or waits for it warns when the call makes no progress, and a rank that does neither warns once.
 //!
-//! If one rank does not make a call, or has not loaded this library, the other ranks wait inside MPI or on a word in
-//! shared memory. So one thread in each process watches the process's files. The thread starts with the first file of
-//! several ranks. It reads a few words of each file several times within the stall timeout; a call only stores these
-//! words. The thread calls no function of MPI, and ends with the process. If the system gives no thread, nothing is
-//! watched.
+//! If one rank does not make a call, or has not loaded this library, the other ranks wait inside MPI or on an integer
+//! in shared memory. So one thread in each process watches the process's files. The thread starts with the first file
+//! of several ranks. It reads a few integers of each file several times within the stall timeout; a call only stores
+//! these integers. The thread calls no function of MPI, and ends with the process. If the system gives no thread,
+//! nothing is watched.
 
 mod lines;
 

@@ -29,7 +29,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use tributary::BufferLayout;
 use tributary::access::OwnedAccess;
-use tributary::engine::{may_be_behind, may_have_device_memory};
+use tributary::engine::{may_have_buffered_bytes, may_have_device_memory};
 use tributary_abi::{constants, function_name, handles};
 use tributary_bindings::guard::lock;
 use tributary_bindings::info::made_of;
@@ -161,7 +161,7 @@ impl Sieving {
         if !blocks {
             return Way::Locked;
         }
-        if self.may_sieve && !has_calls && !may_be_behind() {
+        if self.may_sieve && !has_calls && !may_have_buffered_bytes() {
             IS_WANTED.store(true, Ordering::Relaxed);
             if PROMISES.load(Ordering::Relaxed) == 0
                 && let Some(second) = self.second(first)
