@@ -113,7 +113,7 @@ impl ProgramResult {
         let said = said(stdout);
         assert_eq!(said.len(), RANKS, "{what}\n{stdout}{stderr}");
         assert!(said.iter().all(|own| *own == said[0]), "{what}: ranks differ\n{stdout}{stderr}");
-        // A later call returns the error of a write that was left behind.
+        // A later call returns the error of a buffered write.
         let may_be_lost = what.contains(BEHIND[1]) && said[0].lines().any(|line| !line.ends_with(": SUCCESS"));
         if said[0].contains("write_all: SUCCESS\n") && !may_be_lost {
             assert!(self.file == written(), "{what}: other bytes in the file\n{stdout}{stderr}");
@@ -273,7 +273,7 @@ macro_rules! failing_calls {
             Small(&$small).fails_with("read", &WAYS, 1, &[concat!("read_all: ", $io)], Heard::Always);
         }
 
-        /// The next call, or the sync, returns the error of a write that was left behind.
+        /// The next call, or the sync, returns the error of a buffered write.
         #[test]
         fn writes_left_behind_fail_on_one_rank() {
             Small(&$small).sweep("memory", &BEHIND, 2);

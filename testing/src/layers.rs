@@ -156,11 +156,18 @@ fn wrong(graph: &Graph, order: &[&str], against: &[Exception]) -> Vec<String> {
 
 /// Adds all source files below a folder to `into`, without those of tests.
 pub(crate) fn sources(folder: &Path, into: &mut Vec<PathBuf>) {
+    let mut all = Vec::new();
+    sources_below(folder, &mut all);
+    into.extend(all.into_iter().filter(|path| !path.ends_with("tests.rs")));
+}
+
+/// Adds all source files below a folder to `into`, those of tests too.
+pub fn sources_below(folder: &Path, into: &mut Vec<PathBuf>) {
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
         if path.is_dir() {
-            sources(&path, into);
-        } else if path.extension().is_some_and(|it| it == "rs") && !path.ends_with("tests.rs") {
+            sources_below(&path, into);
+        } else if path.extension().is_some_and(|it| it == "rs") {
             into.push(path);
         }
     }

@@ -164,7 +164,7 @@ pub fn run(
     endpoint
 }
 
-/// Writes `pattern` with bytes of `seed`, until all bytes are in the file. The error of a write that was left behind
+/// Writes `pattern` with bytes of `seed`, until all bytes are in the file. The error of a buffered write
 /// becomes that of another write; it must name the call. Collective.
 fn write(pattern: &Interleaved, file: &mut File, seed: u64) -> Result<CallReport, Error> {
     let report = pattern.write(file, seed)?;

@@ -51,7 +51,7 @@ fn no_space_on_one_aggregator() {
     write_fault("no_space_on_one_aggregator", libc::ENOSPC, IoClass::NoSpace);
 }
 
-/// The sync after the write returns the error of the bytes that the write left behind.
+/// The sync after the write returns the error of the bytes that the write buffered.
 #[test]
 fn no_space_for_bytes_left_behind() {
     let (operation, class, cause) = (FileOperation::Write, IoClass::NoSpace, "os error");

@@ -4,7 +4,7 @@
 use std::fmt::Write;
 use std::path::Path;
 
-use tributary_testing::layers::{Folder, Room, hold_modules, rooms};
+use tributary_testing::layers::{Folder, Room, hold_modules, rooms, sources_below};
 use tributary_testing::seams::{Seam, hold_seams};
 
 /// Folders of modules: the folder, the path before a module's name in code, the order, and the exceptions.
@@ -149,7 +149,7 @@ fn picture() -> String {
         let middle = FLOOR.0 * (2 * part + 1) / (2 * beside.len());
         let (x, y) = (middle - ROOM.0 / 2, 48 + FLOOR.1 * (top - floor));
         let mut files = Vec::new();
-        files_below(&root.join(name), &mut files);
+        sources_below(&root.join(name), &mut files);
         let given = if *items == 0 { String::new() } else { format!(", gives {items} items to others") };
         let _ = write!(
             svg,
@@ -175,14 +175,6 @@ fn picture() -> String {
         }
     }
     svg + "</svg>\n"
-}
-
-/// Adds all source files below a folder, those of tests too.
-fn files_below(folder: &Path, into: &mut Vec<std::path::PathBuf>) {
-    for entry in std::fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        if path.is_dir() { files_below(&path, into) } else { into.push(path) }
-    }
 }
 
 /// The picture of the page about the rooms is drawn from the code; `./generate` draws it anew.

@@ -32,6 +32,7 @@ mod sieving;
 mod sizes;
 mod slow_writer;
 mod validator;
+mod vocabulary;
 mod write_behind;
 mod write_behind_late;
 mod write_behind_order;

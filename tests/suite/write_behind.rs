@@ -119,7 +119,7 @@ fn ranks_wait_only_where_they_touch_the_same_bytes() {
         file.read_at(rank * BLOCK + PIECE, &mut read).unwrap();
         assert!(read == bytes(rank, 1));
         assert_eq!(storage.take().0, []);
-        // What another rank has left behind is waited for.
+        // What another rank has buffered is waited for.
         file.agree(Ok(())).unwrap();
         let freed = std::thread::spawn(move || {
             std::thread::sleep(Duration::from_millis(50));
@@ -385,7 +385,7 @@ fn another_error_displaces_none() {
     });
 }
 
-/// No more bytes than the budget are left behind.
+/// No more bytes than the budget are buffered.
 #[test]
 fn a_call_waits_at_the_budget() {
     on_threads("a call waits at the budget", 1, |mut endpoint, directory| {

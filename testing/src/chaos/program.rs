@@ -124,7 +124,7 @@ pub enum Call {
     WriteAt(usize, (u64, u64)),
     /// An independent read of a rank.
     ReadAt(usize, (u64, u64)),
-    /// A rank waits until the bytes that it has left behind are in the file.
+    /// A rank waits until its buffered bytes are in the file.
     Flush(usize),
     /// A collective sync.
     Sync,

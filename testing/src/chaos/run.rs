@@ -400,7 +400,7 @@ fn compare(
         return Some(wrong);
     }
     let has_error = |at: usize| ranks.iter().any(|seen| seen.get(at).is_some_and(|seen| seen.error.is_some()));
-    // A write that was left behind may fail after a call has begun, which then reads what is there; a later call tells of it, unless
+    // A buffered write may fail after a call has begun, which then reads what is there; a later call tells of it, unless
     // the job has ended before.
     let is_told_later = |number: usize| {
         let later = (number + 1..program.calls.len()).find(|&later| program.calls[later].waits_for_all());
@@ -525,13 +525,13 @@ fn compare(
                     Call::Agree if error.is_none() => model.agree(),
                     Call::SetLen(len) => {
                         if error.is_some() {
-                            // It may be the error of bytes that were left behind.
+                            // It may be the error of buffered bytes.
                             model.fail([], is_behind);
                         }
                         model.set_len(*len, error.is_none());
                     }
                     Call::Read(..) if error.is_none() => {}
-                    // An error of bytes that were left behind.
+                    // An error of buffered bytes.
                     _ => model.fail([], is_behind),
                 }
             }

@@ -13,7 +13,7 @@ int main(int argc, char **argv) {
     int64_t offsets[COUNT], lengths[COUNT], bytes;
     trib_file *file;
     trib_status status;
-    /* A later call returns the error of a write that was left behind. */
+    /* A later call returns the error of a buffered write. */
     const int leaves_behind = getenv("TRIB_HINTS") && strstr(getenv("TRIB_HINTS"), "trib_write_behind");
     start(&argc, &argv);
     for (int i = 0; i < COUNT; i++) {

@@ -14,7 +14,7 @@ int main(int argc, char **argv) {
     int written[COUNT], read[COUNT] = {0}, own, worst, is_there = 0;
     MPI_Offset offsets[COUNT], lengths[COUNT], moved, zero = 0, bytes = BYTES;
     GIO_File file;
-    /* A later call returns the error of a write that was left behind. */
+    /* A later call returns the error of a buffered write. */
     const int leaves_behind = getenv("TRIB_HINTS") && strstr(getenv("TRIB_HINTS"), "trib_write_behind");
     start(&argc, &argv);
     for (int i = 0; i < COUNT; i++) {

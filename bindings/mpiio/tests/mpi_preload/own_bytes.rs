@@ -66,7 +66,7 @@ fn are_lost_by_ompio_alone() {
     }
 }
 
-/// Reads, writes and sizes that MPI runs see what collective writes have left behind of a file that is slow.
+/// Reads, writes and sizes that MPI runs see what collective writes have buffered of a file that is slow.
 #[test]
 fn are_seen_by_mpi_where_they_were_left_behind() {
     let launch = Launch::new(3, &compile("behind.c")).with_library().also_preload(&preloadable("faults"));

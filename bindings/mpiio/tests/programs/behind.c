@@ -1,4 +1,4 @@
-/* Calls that MPI runs see what a collective write has left behind: of this rank, on the same handle, without a sync. The
+/* Calls that MPI runs see what a collective write has buffered: of this rank, on the same handle, without a sync. The
  * file is "small". */
 #include "program.h"
 
@@ -75,7 +75,7 @@ int main(int argc, char **argv)
     MUST(MPI_File_read_at_all(file, 0, read, COUNT, MPI_INT, MPI_STATUS_IGNORE));
     TRUE(memcmp(read, own, sizeof own) == 0);
     MUST(MPI_File_set_atomicity(file, 0));
-    /* A file that is deleted with bytes left behind. */
+    /* A file that is deleted with buffered bytes. */
     MUST(MPI_File_write_at_all(file, 0, own, COUNT, MPI_INT, MPI_STATUS_IGNORE));
     MUST(MPI_Barrier(MPI_COMM_WORLD));
     if (rank == 0)

@@ -1,5 +1,5 @@
 /* Writes the file "small" collectively and does not close it: unclosed END. The program ends by MPI_Finalize (END is finalize) or by
- * exit; or (fork) a child ends by exit while bytes may be left behind, and the file is closed then. */
+ * exit; or (fork) a child ends by exit while bytes may be buffered, and the file is closed then. */
 #include "program.h"
 
 #include <sys/wait.h>

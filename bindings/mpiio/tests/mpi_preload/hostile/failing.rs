@@ -20,7 +20,7 @@ fn every_call_of_mpi_fails_once() {
     Small(&small).sweep("mpi", &WAYS, 12);
 }
 
-/// The next call, or the sync, returns the error of a write that was left behind; no later call writes these bytes then.
+/// The next call, or the sync, returns the error of a buffered write; no later call writes these bytes then.
 #[test]
 fn writes_left_behind_fail_on_one_rank() {
     Small(&small).sweep("memory", &BEHIND, 2);

@@ -51,7 +51,7 @@ fn unclosed(ranks: usize, end: &str, way: &str, fault: &str) -> Launch {
 }
 
 /// What a program has written collectively is in its file, also if the program does not close it, and if a child ends
-/// while bytes are left behind.
+/// while bytes are buffered.
 #[test]
 fn a_file_that_is_not_closed_is_complete() {
     for way in BEHIND {
