@@ -83,7 +83,7 @@ pub use tributary_base::{
 };
 pub use tributary_drivers as drivers;
 
-/// The README's example is compiled with the documentation's.
+/// Compiles the README's example as a documentation test.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;

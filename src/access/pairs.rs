@@ -99,8 +99,8 @@ impl PairEncoder {
         self.begin(pair);
     }
 
-    /// Starts a back-reference at `pair` if the pair repeats an earlier one, at the last distance or by the hash
-    /// table; otherwise queues `pair` as a literal.
+    /// Starts a back-reference at `pair` if an earlier pair is equal: the pair at the last distance, or the pair that the
+    /// hash table gives. Otherwise queues `pair` as a literal.
     fn begin(&mut self, pair: Pair) {
         let slot = Self::slot(pair);
         if self.last_seen.is_empty() {

@@ -54,7 +54,7 @@ pub enum Team {
 pub enum Answer<'t> {
     /// Bytes in the memory of a host.
     Shared(&'t [u8]),
-    /// A message.
+    /// Body of the message that carried the answer from rank 0, on a leader of a host or on a rank without hosts.
     Message(Message),
 }
 
@@ -241,8 +241,8 @@ mod tests {
         }
     }
 
-    /// Runs the collectives of every team: with messages only, on one host, and on hosts of `here` ranks, whose ranks
-    /// are consecutive or in turn.
+    /// Runs the collectives of every team: with messages only, on one host, and on hosts of `here` ranks, whose ranks are
+    /// consecutive or round-robin.
     #[test]
     fn every_team_gives_what_messages_give() {
         for (ranks, here) in [(1, 1), (2, 1), (3, 3), (5, 2), (8, 8), (9, 3), (13, 1), (16, 4), (17, 5), (17, 17)] {

@@ -91,7 +91,7 @@ impl From<(Direction, CallForm)> for CallKind {
     }
 }
 
-/// Number of bits of a rank in half of the integer; the kind has the bits above.
+/// Number of bits of the rank in each half of [`CallKinds`]; the bits above hold the kind.
 const RANK_BITS: u32 = 28;
 const RANK_MASK: u32 = (1 << RANK_BITS) - 1;
 
@@ -101,7 +101,7 @@ const RANK_MASK: u32 = (1 << RANK_BITS) - 1;
 pub struct CallKinds(u64);
 
 impl CallKinds {
-    /// The neutral value, of no rank.
+    /// The value of no rank: merging it changes nothing.
     pub const NONE: Self = Self((u32::MAX as u64) << 32);
 
     /// Returns the integer of one rank in a call of this kind.

@@ -1,5 +1,5 @@
-//! The first agreement of a collective call. Every rank of a team brings its contribution: facts, footprint, small data.
-//! The rank that decides merges them, decides how the bytes go, and does at once what it can: it writes the small data of
+//! The first agreement of a collective call. Every rank of a team brings its contribution: facts, footprint, small data. The
+//! rank that decides merges them, chooses the path of the bytes, and does at once what it can: it writes the small data of
 //! all ranks, finds the end of the file, opens the windows in shared memory. So a call with little data ends with this
 //! agreement, and so does a call whose ranks have all moved their own large pieces.
 //!
@@ -39,7 +39,7 @@ use crate::topology::Rank;
 /// The contribution of one rank, or of several merged ranks, to the first agreement of a call.
 #[derive(Clone)]
 pub struct Contribution<'a> {
-    /// Arguments, errors and amounts of the ranks.
+    /// Arguments, errors and access statistics of the ranks.
     pub facts: Facts,
     ranges: RankRanges,
     /// The ranges of the file that the hosts of the ranks access.
@@ -87,7 +87,7 @@ impl<'a> Contribution<'a> {
         }
     }
 
-    /// Removes the limit of the small data: it stays in shared memory.
+    /// Removes the limit on the length of small data, because the data stays in shared memory.
     pub fn stay_in_memory(&mut self) {
         self.most_small = usize::MAX;
     }
@@ -181,14 +181,14 @@ impl Contribution<'_> {
     }
 }
 
-/// What a rank's part in a first agreement depends on; equal on all ranks.
+/// Values of a file from which each rank forms its part in a first agreement; equal on all ranks.
 #[derive(Debug, Clone, Copy)]
 pub struct VoteTerms {
     /// Hash that shows whether the pieces of all ranks tile a range.
     pub tiling: Tiling,
     /// True if every host may write and read the bytes of its ranks without other hosts.
     pub by_host: bool,
-    /// Number of bytes of the file that two hosts must not share, if each writes its own.
+    /// Size in bytes of the blocks of the file that two hosts must not both access, if each host moves its own bytes.
     pub host_unit: u64,
     /// True if rank 0 may write small data of all ranks.
     pub first_writes: bool,
@@ -210,7 +210,7 @@ impl VoteTerms {
 
 /// This rank's part in a first agreement.
 pub struct OpeningVote<'a> {
-    /// What the parts of all ranks depend on.
+    /// The values of the file from which all ranks form their parts.
     pub votes: &'a VoteTerms,
     /// What is fixed about the file.
     pub file: &'a FileTerms,
@@ -218,7 +218,7 @@ pub struct OpeningVote<'a> {
     pub rules: Rules<'a>,
     /// This rank.
     pub rank: Rank,
-    /// What this rank brings.
+    /// This rank's facts, footprint and small data.
     pub contribution: Contribution<'a>,
     /// Windows in the memory that the ranks of the team share; `None` if they share none, or the call has no data.
     pub arena: Option<&'a Arena>,
@@ -232,7 +232,7 @@ pub struct OpeningVote<'a> {
 pub struct OwnVote<'a> {
     /// This rank.
     pub rank: Rank,
-    /// Number of this rank's host, and true if no other rank is on it; `None` if the ranks of all hosts share memory.
+    /// Number of this rank's host, and true if this rank is its only rank; `None` if the ranks of all hosts share memory.
     pub host: Option<(usize, bool)>,
     /// The extents of the file, as the program passed them, and in the order in which the rank moves them.
     pub extents: (&'a Extents, &'a Extents),
@@ -242,14 +242,14 @@ pub struct OwnVote<'a> {
     pub reuse: (AccessShift, u64),
     /// True if the rank has an error: then it brings no data.
     pub failed: bool,
-    /// Form of the call.
+    /// Form of the call: blocking, non-blocking or split.
     pub form: CallForm,
 }
 
 impl OpeningVote<'_> {
-    /// Makes the first agreement of a call; sets `agreed`, the same on all ranks of the team, and this rank's error, if
-    /// it cannot do what it decides. Returns the extents of the file in which every byte has data, unless ranks
-    /// overlap; none if they are unknown. Collective over the team.
+    /// Makes the first agreement of a call. Sets `agreed`, the same on all ranks of the team. Sets this rank's error if this
+    /// rank decides and then fails to use the file or the memory. Returns the extents of the file in which every byte has
+    /// data, unless ranks overlap; none if they are unknown. Collective over the team.
     ///
     /// # Errors
     /// Errors of the message transport.
@@ -346,8 +346,8 @@ impl Combine for OpeningVote<'_> {
     }
 }
 
-/// Returns the extents in which every byte has data unless ranks overlap: the whole range, or the footprint in the
-/// rest of the answer. If the number of bytes differs from that of the footprint, there are holes.
+/// Returns the extents in which every byte has data unless ranks overlap: the whole range, or the footprint that follows in
+/// the answer. If the number of bytes differs from that of the footprint, there are holes.
 fn runs(agreed: &Agreed, mut rest: &[u8]) -> Runs {
     let left = &agreed.shape.left;
     if left.bytes == left.span() {

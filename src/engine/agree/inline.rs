@@ -33,7 +33,7 @@ pub fn block_len(file: &Extents) -> Option<usize> {
 pub struct OwnData<'a> {
     /// The rank.
     pub rank: Rank,
-    /// Its bytes.
+    /// Its extents in the file, and the memory with their bytes.
     pub access: Access<'a, Source<'a>>,
 }
 

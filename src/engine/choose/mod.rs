@@ -1,9 +1,10 @@
-//! Chooses how the bytes of a call go: pure functions of values that all ranks agree on. This file has every threshold
+//! Chooses the path of the bytes of a call: pure functions of values that all ranks agree on. This file has every threshold
 //! of the engine, with its unit and reason.
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`rules`] | the rules by which one rank chooses the path of a call, and a rank writes or reads before the ranks agree |
+//! | [`rules`] | the rules that choose the path of a call, and the pieces that a rank writes or reads before the ranks agree
+//! |
 //! | [`windows`] | divides the file into windows |
 //! | [`layers`] | one layer of messages or two, by predicted cost |
 //! | [`learned`] | what was learned from earlier calls |
@@ -60,9 +61,9 @@ pub const SMALL_OF_ONE: u64 = 15 << 10;
 /// Maximum number of bytes of the data of all ranks, with the extents, that go with the first agreement in messages:
 /// rank 0 writes them while all ranks wait. (In shared memory they stay in the slots.)
 pub const SMALL_OF_ALL: usize = 56 << 10;
-/// Gaps below this number of bytes belong to the footprint of a host: a call on the file costs about as much as copying
-/// so many bytes. A host must not write a wider gap together with the bytes around it (data sieving), because another
-/// host may write there.
+/// Gaps below this number of bytes belong to the footprint of a host: a call on the file costs about as much as copying this
+/// number of bytes. A host must not write a wider gap together with the bytes around it (data sieving), because another host
+/// may write there.
 pub const FOOTPRINT_GAP: u64 = 32 << 10;
 /// Maximum number of bytes of an encoded footprint. A longer one is sent as unknown.
 pub const FOOTPRINT_BYTES: usize = 8 << 10;
@@ -95,7 +96,8 @@ pub const LEAST_BUDGET: u64 = 1 << 20;
 pub const FAST_WRITES: u32 = 4;
 /// Number of bytes in fast writes in a row that have the effect of [`FAST_WRITES`].
 pub const FAST_BYTES: u64 = 1 << 20;
-/// Number of slow writes in a row after which such a rank returns to buffering. One may have waited for another rank.
+/// Number of slow writes in a row after which a rank that writes at once returns to buffering. A single slow write may have
+/// waited for another rank.
 pub const SLOW_WRITES: u32 = 2;
 /// Maximum number of bytes that are packed for one call on the file: they fit in a core's cache.
 pub const PACKED_FOR_CALL: usize = 512 << 10;
@@ -126,8 +128,8 @@ pub const WINDOWS_AHEAD: u64 = 4;
 pub const WINDOWS_IN_CALL: u64 = 32;
 /// Minimum size of a window in the first exchange of a file, in bytes: what a call on a file over a network costs.
 pub const LEAST_EXCHANGED: u64 = REMOTE_CALL;
-/// Minimum mean size of a message in the first exchange of a file, in bytes, if every sender has bytes in every window:
-/// where ranks share cores, a message costs about as much as copying so many bytes.
+/// Minimum mean size of a message in the first exchange of a file, in bytes, if every sender has bytes in every window: where
+/// ranks share cores, a message costs about as much as copying this number of bytes.
 pub const MESSAGE_IN_WINDOW: u64 = 32 << 10;
 
 /// Maximum number of rounds with long messages that are in flight on a rank at the same time. A long message is sent

@@ -33,7 +33,7 @@ pub struct Rules<'a> {
     pub in_memory: bool,
 }
 
-/// What the ranks of a call have agreed on, as far as its path depends on it.
+/// The agreed values of a call on which its path depends.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct CallShape {
     /// Extents and bytes of the whole call, of all ranks.
@@ -58,9 +58,9 @@ wire::fields!(struct CallShape { all, left, disjoint, hosts_are_apart, is_inline
 /// it too.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Decision {
-    /// The path of the bytes.
+    /// The path of the call's bytes.
     pub path: Path,
-    /// Why this path.
+    /// Why the path was chosen.
     pub reason: Reason,
     /// The windows, if the path is [`Path::Windows`].
     pub windows: CallWindows,
@@ -83,9 +83,8 @@ impl Rules<'_> {
         if self.windows.lock_unit > 1 { self.hints.direct_min } else { self.hints.direct_min.min(LARGE_PIECE) }
     }
 
-    /// Decides how the bytes of a call go, from what all ranks agreed on. One rank calls it and answers for all ranks.
-    /// If the ranks then find out more ([`Rules::needs_overlap_check`]), each rank repeats the decision, with the same
-    /// result.
+    /// Chooses the path of a call, from the values that all ranks agreed on. One rank calls it and answers for all ranks. If
+    /// the ranks then find out more ([`Rules::needs_overlap_check`]), each rank repeats the decision, with the same result.
     pub fn decide(&self, shape: &CallShape) -> Decision {
         let (path, reason) = self.choose(shape);
         let windows = if path == Path::Windows { self.windows.over(&shape.left) } else { CallWindows::default() };
@@ -193,7 +192,8 @@ pub struct EarlyWrites {
 }
 
 impl EarlyWrites {
-    /// Sets what this rank knows of writers beside this library, for the next call. Without it there are none.
+    /// Sets what this rank knows of another library that writes the file, for the next call. Without it, no other library
+    /// writes.
     pub fn set(&mut self, beside: WritersBeside) {
         self.beside = Some(beside);
     }
@@ -254,8 +254,8 @@ impl Rules<'_> {
         self.switch() == Switch::Automatic && file.count() > 0 && file.bytes() / file.count() >= least
     }
 
-    /// Returns true if a rank reads `file` before the ranks agree. `apart` is true if ranks wanted different bytes in
-    /// the read before. (If all ranks that exchange messages want the same bytes, one rank reads them for all.)
+    /// Returns true if a rank reads `file` before the ranks agree. `apart` is true if ranks wanted different bytes in the
+    /// previous read. (If all ranks that exchange messages want the same bytes, one rank reads them for all.)
     pub fn can_read_before_agreement(&self, file: &Extents, apart: bool) -> bool {
         if self.in_memory { self.reads_itself(file) } else { apart && self.is_direct(file) }
     }

@@ -9,9 +9,9 @@ use crate::engine::choose::{
     CACHED_RING, LEAST_EXCHANGED, LEAST_LEARNED, MESSAGE_IN_WINDOW, WINDOW, WINDOWS_AHEAD, WINDOWS_IN_CALL,
 };
 
-/// Maximum number of bytes of the ring.
+/// Maximum number of bytes of the ring of windows in shared memory.
 pub const LARGEST_RING: usize = 64 << 20;
-/// Maximum number of windows in the ring.
+/// Maximum number of windows in the ring in shared memory.
 pub const PLACES: usize = 256;
 
 /// The windows of a call through shared memory, equal on all ranks. Window k begins in the file at
@@ -83,11 +83,11 @@ impl CallWindows {
 /// Plans the windows of calls through shared memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WindowPlanner {
-    /// Number of bytes for windows.
+    /// Number of bytes of shared memory for windows.
     pub memory: u64,
     /// Number of bytes that the file system locks together.
     pub lock_unit: u64,
-    /// Least number of bytes of a write that goes past the cache; `None` if none does.
+    /// Minimum number of bytes of a write that bypasses the page cache (direct I/O); `None` if no write does.
     pub direct_from: Option<u64>,
 }
 
