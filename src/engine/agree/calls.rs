@@ -72,9 +72,9 @@ pub enum CallForm {
     /// The call is complete when it returns; or the caller does not name the form.
     #[default]
     Blocking,
-    /// A request completes the call.
+    /// The call returns a request, with which the program completes it.
     NonBlocking,
-    /// Another call completes the call.
+    /// A second call completes it (MPI's `_begin` and `_end`).
     Split,
 }
 

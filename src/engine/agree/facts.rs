@@ -46,7 +46,7 @@ pub struct Facts {
     pub is_inline: bool,
     /// True if only the ranks of this call, in this call, can be writing the file now.
     pub is_sole: bool,
-    /// True if a rank has pieces that it would write before the agreement, if it may.
+    /// True if a rank has pieces that it would write before the agreement, if that were allowed.
     pub wants_early: bool,
     /// True if a rank has let another library write by data sieving ([`WritersBeside::have_sieved`]).
     ///

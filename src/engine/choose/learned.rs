@@ -21,15 +21,15 @@ use crate::world::process::own_state;
 pub struct FileTimes {
     /// Number of aggregators that spent time in the file.
     pub count: u64,
-    /// Sum over these aggregators.
+    /// Sum of their times.
     pub sum: u64,
-    /// Maximum.
+    /// Longest time of one aggregator.
     pub most: u64,
-    /// Rank with the maximum.
+    /// Rank of the aggregator with the longest time.
     pub slowest: Option<Rank>,
-    /// Minimum.
+    /// Shortest time of one aggregator.
     pub least: u64,
-    /// Rank with the minimum.
+    /// Rank of the aggregator with the shortest time.
     pub fastest: Option<Rank>,
 }
 

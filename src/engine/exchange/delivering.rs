@@ -36,7 +36,7 @@ pub struct RoundDelivered {
     pub begin: Instant,
     /// Time that this rank spent in copying.
     pub placement: Duration,
-    /// Number of ranks and of bytes of the file in the window.
+    /// Number of ranks with data in the window, and number of bytes of the file in it.
     pub owned: Option<(usize, u64)>,
     /// First error of a message whose bytes are missing.
     pub error: Option<Error>,

@@ -57,7 +57,7 @@ impl Flow {
         self.cursor.peek().map(|extent| domains.window(self.aggregator, extent.offset))
     }
 
-    /// Moves past all extents in `window`, and returns their numbers.
+    /// Moves past all extents in `window`. Returns their number, their bytes and their highest end.
     pub fn pass(&mut self, window: &Window) -> Advanced {
         self.pass_each(window, |_| ())
     }
@@ -316,7 +316,7 @@ impl<'a> ZeroCopySends<'a> {
         Self { source, lent: Arc::default() }
     }
 
-    /// Returns the piece as a message, if it is long enough to be worth it.
+    /// Returns the piece as a message without a copy; `None` if it is shorter than [`WORTH_ZERO_COPY`].
     pub fn message_in_place(&self, piece: Extent) -> Option<Message> {
         (piece.len >= WORTH_ZERO_COPY).then(|| self.message_of(piece))
     }
@@ -324,7 +324,8 @@ impl<'a> ZeroCopySends<'a> {
     /// Returns the piece as a message, of any length.
     pub fn message_of(&self, piece: Extent) -> Message {
         let bytes = self.source.piece(piece.offset, piece.len);
-        // SAFETY: the drop of `self`, which comes before the memory ends, makes sure that no message is left.
+        // SAFETY: `self` is dropped before the memory ends, and its drop aborts the process if one of its messages still
+        // exists.
         let bytes = unsafe { std::mem::transmute::<&'a [u8], &'static [u8]>(bytes) };
         Message::from_owner(Lent { bytes, _lent: self.lent.clone() })
     }

@@ -216,7 +216,7 @@ fn plain(mut body: Bytes) -> Result<Option<Packed>> {
     checked(Packed::read(&mut body)?).map(Some)
 }
 
-/// Decodes a body of lists, each after a number below `limit`.
+/// Decodes a body of lists. Each list follows its index, which must be below `limit`.
 fn tagged(mut body: Bytes, limit: usize) -> Result<ListsByAggregator> {
     let mut lists = Vec::new();
     while !body.is_empty() {
@@ -250,8 +250,9 @@ pub struct Phase {
 }
 
 impl Phase {
-    /// The schedule of one round. `shares` are this rank's by ascending aggregator, one after the other in [`Buffer::Send`].
-    /// `merged` are the messages of a local aggregator. `receives` are the messages to an aggregator.
+    /// Returns the schedule of one round. `shares` are this rank's bytes for each aggregator, ascending by aggregator, one
+    /// after the other in [`Buffer::Send`]. `merged` are the messages of a local aggregator. `receives` are the messages to
+    /// an aggregator.
     pub fn schedule(&self, shares: &[Share], merged: &[Share], receives: &[Transfer<Rank>]) -> Schedule {
         let route = &self.route;
         let Some(local) = &self.local else {

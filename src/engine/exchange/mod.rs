@@ -168,7 +168,7 @@ impl Exchange<'_> {
         }
         let mut sieve = terms.write_sieve(self.is_sole);
         if direction == Direction::Write && !plan.announced.incoming.is_empty() && left.has_holes() {
-            // Ask for the end here: before, another rank may still have been writing; after, aggregators write.
+            // Find the end of the file here: earlier, another rank may still have been writing; later, aggregators write.
             sieve = sieve.with_end(|| handle.end());
         }
         if let Some(queue) = &mut handle.queue {

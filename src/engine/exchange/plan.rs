@@ -35,8 +35,8 @@ pub struct Plan {
     pub announced: Announced,
     /// Route of this rank's data messages, and the local aggregators.
     pub data: Arc<Phase>,
-    /// Kernel that `auto` chose, or that two layers were not possible, for reports; `None` if there is nothing to
-    /// report.
+    /// For reports: the kernel that `auto` chose, or the fact that two layers were not possible; `None` if there is nothing
+    /// to report.
     pub auto: Option<AutoChoice>,
     /// Number of bytes of the call, of all ranks.
     pub bytes: u64,

@@ -77,7 +77,7 @@ impl<'a> Reading<'a> {
         Ok(self.at.counts)
     }
 
-    /// Returns the next round, if it may start now: after all others, or while some others are still in flight.
+    /// Returns the next round, if it may start now: no round is in flight, or the next one may overlap those in flight.
     async fn next_round(&mut self, flight: &InFlight, queue: &mut Option<WindowQueue>) -> Option<u64> {
         let opened = self.ahead.front().map(|ahead| ahead.round);
         let round = opened.into_iter().chain(self.at.next_round()).min()?;

@@ -1,5 +1,5 @@
-//! What bindings to other languages and libraries need on a file, and programs do not; and collective calls in which
-//! another library, such as the MPI library, works on the same file.
+//! Functions on a file that bindings to other languages and libraries need, and programs do not; and collective calls in
+//! which another library, such as the MPI library, works on the same file.
 //!
 //! The engine keeps its own calls and the other library's in order: another library lets a rank return as soon as the rank's own
 //! work is done, and the engine lets a rank write before the ranks agree.
@@ -237,8 +237,8 @@ impl File {
         waiting.call(pin!(self.agree_without_data(kind, Ok(()), AccessStats::NONE))).await.map(drop)
     }
 
-    /// Makes the outcome of a call that all ranks have begun the same on all ranks: an error of buffered bytes of this
-    /// rank's earlier writes, or else `own`. Collective. Costs one agreement.
+    /// Agrees on the outcome of a call that all ranks have begun: an error of buffered bytes of this rank's earlier writes,
+    /// or else `own`. Collective. Costs one agreement.
     async fn agree_on_end(&mut self, kind: CallKind, own: Result<()>) -> Result<()> {
         let waiting = self.endpoint.waiting().clone();
         let deferred = self.handle.write_behind.as_ref().and_then(|write_behind| write_behind.bring_error());

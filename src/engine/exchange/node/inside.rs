@@ -107,7 +107,8 @@ impl<'a> NodeMember<'a> {
         if ready { true } else { self.recheck(op) }
     }
 
-    /// Remembers the signal after an operation was not ready, and rechecks the operation: the signal may have changed.
+    /// Notes the value of the signal after an operation was not ready, and rechecks the operation, which may have become
+    /// ready just before.
     fn recheck(&mut self, op: &Op) -> bool {
         if self.seen.is_some() {
             return false;
