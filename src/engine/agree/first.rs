@@ -212,7 +212,7 @@ impl VoteTerms {
 pub struct OpeningVote<'a> {
     /// The values of the file from which all ranks form their parts.
     pub votes: &'a VoteTerms,
-    /// What is fixed about the file.
+    /// Settings of the file that do not change while it is open.
     pub file: &'a FileTerms,
     /// The rules that choose the path.
     pub rules: Rules<'a>,

@@ -58,7 +58,7 @@ use crate::fabric::Endpoint;
 pub struct Exchange<'a> {
     /// Connection to the other ranks.
     pub endpoint: &'a mut Endpoint,
-    /// What is fixed about the file.
+    /// Settings of the file that do not change while it is open.
     pub file: &'a FileTerms,
     /// Plans the exchanges of the file.
     pub planner: &'a ExchangePlanner,
@@ -81,7 +81,7 @@ pub struct Exchange<'a> {
     pub is_sole: bool,
     /// True if this exchange moves a part of a call: then its plan is not kept, because it fits no whole call.
     pub is_part: bool,
-    /// This rank's numbers, and its error.
+    /// This rank's counts and error.
     pub own: &'a mut CallTotals,
 }
 

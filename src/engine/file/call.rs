@@ -4,7 +4,8 @@
 //! | step | what it is | where |
 //! |---|---|---|
 //! | facts | a rank's arguments: which call it is in, its extents, its error, the bytes it has already moved | `agree/facts.rs` |
-//! | first agreement | the merged facts of all ranks; one rank decides how the bytes go, and why | `agree/first.rs`, `choose/rules.rs` |
+//! | first agreement | the merged facts of all ranks; one rank chooses the path of the bytes | `agree/first.rs`,
+//! `choose/rules.rs` |
 //! | rounds | the bytes move: directly, through windows, or in messages by a plan | `io`, `shared`, `exchange` |
 //! | outcome | errors, counts and times, on which all ranks agree | `agree/last.rs` |
 //!
@@ -61,7 +62,7 @@ struct CallState<'a> {
     all_are_here: bool,
     /// True if the call has changed already how later exchanges divide the file.
     has_learned: bool,
-    /// This rank's numbers, and its error; `None` if the call is over with its first agreement.
+    /// This rank's counts and its error; `None` if the call is over with its first agreement.
     own: &'a mut Option<CallTotals>,
 }
 
@@ -235,7 +236,8 @@ impl File {
         Ok((None, self.calls.learned.changes != before))
     }
 
-    /// Learns from the times of an exchange, the same on all ranks. The next file begins with it. Local.
+    /// Learns from the times of an exchange; all ranks learn the same. The next file on the same file system begins with
+    /// this. Local.
     fn learn_times(&mut self, amount: &AccessStats, own: &CallTotals, all: &CallOutcome) {
         let is_changed = self.setup.exchange.learn(&mut self.calls.learned, amount, own.layers, &all.took());
         if is_changed && self.endpoint.rank() == 0 {
@@ -302,7 +304,7 @@ impl File {
         let (extents, failed, form) = ((call.asked, call.access.file), state.error.is_some(), self.calls.form);
         let access = OwnVote { rank, host, extents, early, reuse, failed, form };
         let (votes, file, error) = (&self.setup.votes, &*self.setup.file, &mut state.error);
-        // Made in its place: it is large.
+        // The contribution is large, so it is made where it stays.
         let contribution = contribution(votes, rules, access, data);
         let mut own = OpeningVote { contribution, votes, file, rules, rank, arena, storage, error };
         own.contribution.facts.is_sole = call.is_sole;
@@ -366,8 +368,8 @@ impl File {
         Ok(passed)
     }
 
-    /// Makes the first agreement of a call without data: sync, close and the like. `checked` is this rank's error, and
-    /// `all` an amount that is merged like the amounts of writes and reads. Collective: one agreement.
+    /// Makes the first agreement of a call without data: sync, close and the like. `checked` is this rank's error, and `all`
+    /// are statistics that are merged like those of writes and reads. Collective: one agreement.
     ///
     /// # Errors
     /// The same on every rank: ranks are in different calls, or the error of the lowest rank that has one. Errors of
@@ -410,8 +412,8 @@ impl File {
         agreed_error(&mut self.endpoint, fault, own, (call, &self.setup.file.path)).await
     }
 
-    /// Returns how an access relates to the access of the cached plan, and about how many windows of the file the
-    /// access touches (the plan may not fit on another rank).
+    /// Returns how an access relates to the accesses of the kept plans, and about how many windows of the file the access
+    /// touches (the plan may not fit on another rank).
     fn plan_shift(&self, file: &Extents, layout: &BufferLayout) -> (AccessShift, u64) {
         let touched = || self.setup.exchange.roles.touched(file);
         let (shift, plan) = self.calls.plans.find_shift(file, layout);

@@ -57,13 +57,13 @@ use without_data::Opening;
 /// none. Other methods are local.
 pub struct File {
     endpoint: Endpoint,
-    /// What is fixed when the file is opened.
+    /// Settings that are fixed when the file is opened.
     setup: Setup,
     /// This rank's handle of the file, which it opens when it first needs it.
     handle: FileHandle,
     /// State that calls keep for the next calls.
     calls: FileCalls,
-    /// Who observes the calls.
+    /// Observers of the calls: clock, stall watchdog, capture.
     observers: Observers,
 }
 

@@ -59,7 +59,7 @@ pub struct Created {
 pub struct AgreedValues {
     /// True if all ranks record their calls for a capture.
     pub is_captured: bool,
-    /// The cores that the ranks share.
+    /// The processor cores on which the ranks may run, to find out if ranks share cores.
     pub cores: Cores,
 }
 
@@ -71,11 +71,11 @@ wire::fields!(struct AgreedValues { is_captured, cores });
 pub struct OpenArguments<'a> {
     /// Storage that creates and opens files.
     pub files: &'a dyn OpenStorage,
-    /// Path of the file.
+    /// Path of the file. Path, mode and hints must be the same on all ranks.
     pub path: &'a Path,
-    /// Mode in which the file is opened.
+    /// Whether the open creates or empties the file, and which calls it allows.
     pub mode: Mode,
-    /// Hints for the file.
+    /// Hints from the caller and the environment, before the file system is known.
     pub hints: &'a Hints,
     /// Number of ranks.
     pub ranks: usize,

@@ -28,7 +28,7 @@ use crate::topology::{Rank, Topology};
 
 /// Settings of an open file that do not change. They are equal on all ranks, except where they depend on the rank.
 pub struct Setup {
-    /// What reading and writing the file depends on.
+    /// Settings of the file that reading and writing depend on.
     pub file: Arc<FileTerms>,
     /// Name of the storage driver, never [`DriverName::Auto`].
     pub driver_name: DriverName,
@@ -44,7 +44,7 @@ pub struct Setup {
     pub file_system: FileSystemKey,
     /// What was learned on the last file on the file system, when this file was opened.
     pub learned: Learned,
-    /// What a rank's part in a first agreement depends on.
+    /// Values from which each rank forms its part in a first agreement.
     pub votes: VoteTerms,
     /// Planner of windows in shared memory.
     pub windows: WindowPlanner,
@@ -157,7 +157,7 @@ impl Setup {
         Rules { hints: &self.file.hints, windows: &self.windows, direction, in_memory: self.shares_memory }
     }
 
-    /// Returns the number of aggregators of a call, as reports have it.
+    /// Returns the number of aggregators of a call, for reports.
     pub fn aggregators(&self, path: Path, left: &AccessStats) -> usize {
         match path {
             Path::Root | Path::Slots | Path::Windows => 1,
@@ -275,8 +275,8 @@ pub async fn meet_hosts(endpoint: &mut Endpoint) -> Result<()> {
     endpoint.find_hosts(HostsAre::Real, (shared::CONTROL, shared::AREA)).await.map(drop)
 }
 
-/// Finds the hosts of the ranks, which make the first agreement of a call; `None` if all ranks share memory. For the
-/// first file of an endpoint, `sent` has this rank's offer of memory and the host addresses of all ranks. Collective.
+/// Finds the hosts of the ranks, for the first agreement of each call; `None` if all ranks share memory. For the first file
+/// of an endpoint, `sent` has this rank's offer of memory and the host addresses of all ranks. Collective.
 async fn find_hosts(
     endpoint: &mut Endpoint,
     hints: &Hints,

@@ -133,7 +133,7 @@ impl File {
         self.agree_without_data(CallKind::Agreement, own, AccessStats::NONE).await.map(drop)
     }
 
-    /// The body of [`File::fan_in`]: adds the numbers of all ranks. Collective.
+    /// The body of [`File::fan_in`]: adds the counts of all ranks. Collective.
     pub(super) async fn added_fan_in(&mut self) -> Result<FanIn> {
         self.agree_without_data(CallKind::FanIn, Ok(()), AccessStats::NONE).await?;
         let counts = self.observers.fan_in.iter();

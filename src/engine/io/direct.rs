@@ -27,7 +27,8 @@ fn with_scratch<T>(work: impl FnOnce(&mut Vec<u8>) -> T) -> T {
     done
 }
 
-/// Writes an access directly, in the order of its extents. Local.
+/// Writes an access without other ranks: large pieces as they are, small adjacent ones packed, in the order of its extents.
+/// Local.
 pub fn write(
     storage: &dyn Storage,
     Access { file, layout, memory: source }: Access<'_, Source<'_>>,

@@ -177,8 +177,8 @@ impl FileHandle {
         }
     }
 
-    /// Returns the outcome of something whose error the file system reports only once. With write-behind, such an error is
-    /// kept for this call, or for later ones if another error displaces it.
+    /// Returns the outcome of an operation whose error the file system reports only once. With write-behind, keeps the error
+    /// and returns success: this collective call returns the kept error, or a later call if another error comes first.
     pub fn keep_error(&self, outcome: Result<()>) -> Result<()> {
         match (&self.write_behind, outcome) {
             (Some(write_behind), Err(error)) => {

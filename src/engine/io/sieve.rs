@@ -51,8 +51,8 @@ pub struct Sieve {
     call: u64,
     bridge: u64,
     known: KnownBytes,
-    /// No byte from here on had data when the call began; `u64::MAX` if the end of the file is unknown, or if it has none
-    /// (a device).
+    /// End of the file when the call began: no byte from here on had data. `u64::MAX` if the end is unknown, or if the file
+    /// has none (a device).
     end: u64,
 }
 
@@ -75,7 +75,7 @@ impl Sieve {
         Self { known, ..Self::new(if is_sole { switch } else { Switch::Disable }, unit) }
     }
 
-    /// Returns this sieve without gaps of `gap` bytes or more: others may write there.
+    /// Returns this sieve, which now leaves out gaps of `gap` bytes or more: others may write there.
     pub fn within(self, gap: u64) -> Self {
         Self { bridge: self.bridge.min(gap - 1), ..self }
     }
@@ -192,7 +192,7 @@ impl RunGroup {
         Some(group)
     }
 
-    /// Returns the number of bytes of the gaps.
+    /// Returns the number of bytes in all gaps between the runs.
     fn gap_bytes(&self) -> u64 {
         self.range.end - self.range.start - self.covered
     }

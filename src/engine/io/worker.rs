@@ -54,7 +54,7 @@ pub struct WindowDone {
     pub bytes: u64,
     /// Time from the begin to the end of the write or read.
     pub took: Duration,
-    /// Time in which any thread was in the file system since the window that ended before.
+    /// Time in which any thread was in the file system since the previous window ended.
     pub busy: Duration,
     /// Time when the write or read began.
     pub begin: Instant,
@@ -140,7 +140,7 @@ impl Worker {
         self.jobs.send(job);
         let threads = self.threads.len() as u32;
         if waiting > threads && threads < MOST_WRITERS && self.shared.is_slow.load(Ordering::Relaxed) {
-            // Without another thread, those that are there do the work.
+            // If the system starts no thread, the existing threads do the work.
             let _ = self.start_thread();
         }
     }
@@ -221,7 +221,7 @@ impl Pace {
         Self { begin: clock::now(), sleeps: SleepCount::begin() }
     }
 
-    /// Returns the begin of the calls.
+    /// Returns the time at which the calls began.
     pub fn since(&self) -> Instant {
         self.begin
     }

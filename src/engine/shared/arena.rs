@@ -19,11 +19,11 @@ use crate::world::waits;
 shareable! {
     /// All control integers.
     pub struct Control {
-        /// The call.
+        /// State of the current call.
         pub call: Line<CallControl>,
-        /// Each rank, by its index among the ranks that share the memory.
+        /// State of each rank, by its index among the ranks that share the memory.
         pub ranks: [Line<RankControl>; MOST_RANKS],
-        /// Each window in memory, by its index in the ring.
+        /// State of each window in memory, by its index in the ring.
         pub windows: [Line<WindowControl>; PLACES],
         /// The writers of windows, and the parts of a repeated call.
         pub parts: Line<PartControl>,
@@ -41,8 +41,8 @@ shareable! {
         pub taken: AtomicU64,
         /// Number of bytes written by all ranks.
         pub written: AtomicU64,
-        /// Time in the file system in microseconds. What several ranks write at a time counts as if they wrote one after
-        /// the other, each with its share of the time.
+        /// Time in the file system in microseconds. If n ranks write at a time, each of them adds 1/n of the time of its
+        /// write.
         pub busy: AtomicU64,
         /// Lock for taking windows to write, and for giving them back as written: 1 while a rank holds it. No rank
         /// accesses the file meanwhile.

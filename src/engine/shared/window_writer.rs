@@ -22,7 +22,7 @@ use crate::error::{Error, FileOperation, Result};
 use crate::fabric::Endpoint;
 use crate::topology::Rank;
 
-/// One past the number of the last window: the position of a rank that has finished.
+/// A number above that of every window: the position of a rank that has finished.
 pub const DONE: u64 = u64::MAX;
 
 /// The way in which the writer knows which bytes of a window have data.
@@ -37,7 +37,7 @@ pub enum DataKnown<'a> {
 /// Windows that a rank has taken to write.
 #[derive(Debug, Default)]
 struct Taken {
-    /// Adjacent windows in which every byte with data is there.
+    /// Adjacent windows whose bytes with data have all been copied.
     full: Option<Extent>,
     /// A window with holes.
     with_holes: Option<Extent>,

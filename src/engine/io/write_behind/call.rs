@@ -1,6 +1,6 @@
-//! The running collective write of a file: where its ranks write, and for which of its bytes another rank must wait.
-//! And the ranges of earlier collective writes, on which all ranks have agreed, without the parts that this rank has
-//! written itself: there, other ranks may have bytes that this rank must wait for.
+//! The collective write that runs on a file: where its ranks write, and for which of its bytes another rank must wait. Also
+//! the ranges of earlier collective writes, on which all ranks have agreed, without the parts that this rank has written
+//! itself. In these ranges, other ranks may have bytes that this rank must wait for.
 
 use std::ops::Range;
 
@@ -92,7 +92,7 @@ struct InCall {
 /// Ranges of earlier collective writes.
 #[derive(Debug, Default)]
 pub struct CallRanges {
-    /// What all ranks together have written.
+    /// Ranges that all ranks together have written, by call.
     all: Vec<InCall>,
     /// Parts that this rank has written, after it has waited for all others. Later calls may have overwritten them.
     own: Vec<InCall>,
@@ -185,7 +185,7 @@ mod tests {
         for (range, may_be) in [(10..40, false), (15..16, false), (9..11, true), (39..41, true), (100..200, false)] {
             assert_eq!(ranges.may_be_left(&range, None), may_be, "{range:?}");
         }
-        // The next call writes elsewhere, or the same range.
+        // Call 2 writes another range than call 1; call 3 writes the range of call 1.
         ranges.note(100..200, 2);
         assert!(!ranges.may_be_left(&(10..40), None) && ranges.may_be_left(&(150..160), None));
         ranges.forget(1);

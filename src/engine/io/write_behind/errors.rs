@@ -1,4 +1,4 @@
-//! Errors of bytes that could not be written later, until a call has returned each of them.
+//! Errors of buffered bytes that a thread could not write, kept until a call has returned each of them.
 
 use std::collections::BTreeMap;
 
@@ -35,7 +35,7 @@ pub struct KeptErrors(BTreeMap<(u64, Source), KeptError>);
 /// The operation that failed.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Source {
-    /// Late bytes of a collective write.
+    /// Buffered bytes of a collective write.
     Write,
     /// A sync or close after it: the number of its error.
     Other(usize),

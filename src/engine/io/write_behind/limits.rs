@@ -82,7 +82,7 @@ fn share(memory: u64, ranks: usize) -> u64 {
 /// Limits of what a rank buffers.
 #[derive(Debug, Clone, Copy)]
 pub struct WriteBehindLimits {
-    /// Maximum number of bytes.
+    /// Maximum number of bytes in its memory.
     pub bytes: u64,
     /// Maximum number of threads that write at a time.
     pub threads: u32,

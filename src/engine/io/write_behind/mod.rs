@@ -230,7 +230,8 @@ impl WriteBehind {
         self.returned(outcome);
     }
 
-    /// Forgets the ranges of earlier calls. Before, all ranks must have waited for their own bytes, and met. Local.
+    /// Forgets the ranges of earlier calls. Call it only after all ranks have waited for their own bytes and then have
+    /// agreed. Local.
     pub fn forget_others(&self) {
         self.lock().forget();
     }
@@ -256,8 +257,8 @@ impl WriteBehind {
         self.lock().errors.take_first()
     }
 
-    /// Keeps an error that is not of a late write, and that the file system reports only once, so that no other error
-    /// displaces it.
+    /// Keeps an error of an operation that is no late write. The file system reports such an error only once, so no other
+    /// error displaces it.
     pub fn keep(&self, error: Error) {
         let mut state = self.lock();
         let number = state.calls;

@@ -11,7 +11,7 @@ use crate::engine::io::write_behind::WriteBehind;
 use crate::world::process::{own_state, per_process};
 
 own_state! {
-    /// All values of this process.
+    /// All instances of this process.
     static ALL: Mutex<Vec<Weak<WriteBehind>>> = Mutex::new(Vec::new());
 }
 
@@ -23,7 +23,7 @@ per_process! {
     static PROCESS: AtomicU32 = AtomicU32::new(0);
 }
 
-/// Adds a value of this process.
+/// Adds an instance of this process.
 pub fn add(write_behind: &Arc<WriteBehind>) {
     per_process! {
         static AT_EXIT: Once = Once::new();

@@ -84,8 +84,8 @@ impl CaptureTarget {
         value
     }
 
-    /// Returns a number that differs, with near certainty, if two targets differ; 0 for no target. Ranks compare it at
-    /// the open.
+    /// Returns a hash of the target; 0 for no target. At the open, the ranks compare their hashes to see if their targets are
+    /// equal.
     pub fn fingerprint(target: Option<&Self>) -> u64 {
         let Some(Self { directory, limit }) = target else { return 0 };
         fingerprint([directory.as_os_str().as_bytes(), &limit.to_le_bytes()]).max(1)
