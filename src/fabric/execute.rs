@@ -294,13 +294,13 @@ impl Endpoint {
 
 /// Schedules of one rank that are in flight at the same time, such as those of several rounds.
 ///
-/// A schedule joins when all operations of those before it have started, and leaves when it is the first and has ended.
-/// So the messages between two ranks start in the order of the schedules on both sides, and match with one tag. The
-/// first schedule never waits for another, so there is no deadlock, as with one schedule after the other: the earliest
+/// A schedule joins when all operations of the schedules before it have started. It leaves when it is the first and has
+/// ended. So the messages between two ranks start in the order of the schedules on both sides, and match with one tag. The
+/// first schedule never waits for another, so there is no deadlock, as if the schedules ran one after the other: the earliest
 /// schedule that any rank has not finished makes progress.
 ///
-/// Together the schedules stay below the sliding limits that each of them has. Calls of [`Memory`] are about the schedule
-/// of the last [`Memory::turn_to`]; those about messages of one rank come in the order of the schedules.
+/// Together the schedules stay below the sliding limits that each of them has. A call of [`Memory`] belongs to the schedule
+/// of the last [`Memory::turn_to`]; calls for the messages of one rank come in the order of the schedules.
 pub struct InFlight {
     runs: VecDeque<Run>,
     /// Number of schedules that have left.

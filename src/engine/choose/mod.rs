@@ -81,8 +81,8 @@ pub const REMOTE_CALL: u64 = 256 << 10;
 /// Maximum number of runs of data in a group that are always written one by one if gaps between them must be read: that
 /// may need a disk.
 pub const FEW_RUNS: u64 = 16;
-/// The file system is asked which bytes of gaps have data if that may save this number of calls, so that an answer in
-/// vain costs little. Where the file has data, the bytes of this number of calls are read before the next question.
+/// The file system is asked which bytes of gaps have data if that may save this number of calls, so that a useless answer
+/// costs little. Where the file has data, as many bytes as these calls cost are read before the next question.
 pub const WORTH_ASKING: u64 = 4;
 /// Maximum number of parts with data that the file system is asked for in a group of runs. Then the rest is read.
 pub const PARTS_READ: usize = 4;

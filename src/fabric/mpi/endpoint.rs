@@ -243,7 +243,7 @@ impl MpiEndpoint {
         }
     }
 
-    /// Reports a complete message, and continues the next in its stream.
+    /// Reports a complete message. If other messages of its stream wait, posts the next receive of the first of them.
     fn deliver(&mut self, key: (Rank, u16), ticket: Ticket, done: &mut Vec<Completion>) -> Result<()> {
         let Some(Flight::Receive(incoming)) = self.flights.remove(&ticket) else { return Ok(()) };
         done.push(Completion { ticket, message: Some(incoming.body.into_message()) });

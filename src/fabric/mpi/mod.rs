@@ -218,7 +218,7 @@ impl Drop for Session {
     }
 }
 
-/// Number of tags of each endpoint for messages; as many more are for further chunks of long messages.
+/// Number of tags of each endpoint for messages. Further chunks of long messages have the same number of tags.
 const TAGS: c_int = 128;
 
 /// A communicator of this library that several endpoints share, so that many files need only one communicator: MPI libraries have

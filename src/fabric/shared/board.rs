@@ -101,8 +101,8 @@ fn get(integers: &[AtomicU64]) -> String {
     String::from_utf8_lossy(bytes.split(|byte| *byte == 0).next().unwrap_or_default()).into_owned()
 }
 
-/// Shows the calls of a rank that others than the engine run on a file, in the memory that its endpoint shares at the
-/// time, if there is any.
+/// Shows other ranks the calls on a file that the MPI library runs for this rank, in the memory that the rank's endpoint
+/// shares at the time, if there is any.
 #[derive(Debug, Default)]
 pub struct CallBoard(Mutex<Option<Arc<Shared>>>);
 

@@ -15,9 +15,9 @@ use crate::schedule::{Buffer, Builder, ReduceOp, SendMode, Span};
 use crate::topology::Rank;
 
 const PAGE: usize = 4096;
-/// Number of bytes of a mailbox.
+/// Number of bytes that a mailbox can hold.
 const MAILBOX: usize = 16 << 10;
-/// Offset of the mailboxes in the memory, which follow the signals.
+/// Offset of the first mailbox in the group's memory, in bytes. The signals lie before it.
 const MAILBOXES: usize = PAGE;
 /// Number of signals for the users of the memory.
 const SIGNALS: usize = 2;
@@ -45,14 +45,14 @@ shareable! {
         written: AtomicU64,
         /// Number of bytes read.
         read: AtomicU64,
-        /// Advances with each counter.
+        /// Advances when `written` or `read` changes.
         changed: SignalState,
     }
 }
 
 const _: () = assert!(SIGNALS * size_of::<Line<SignalState>>() <= MAILBOXES && size_of::<MailboxControl>() <= LINE);
 
-/// A mailbox.
+/// One mailbox in shared memory: its control integers, and the address of its bytes.
 struct Mailbox<'a> {
     control: &'a MailboxControl,
     bytes: *mut u8,

@@ -433,7 +433,7 @@ impl WarningLock {
     }
 }
 
-/// On this system every rank warns.
+/// On systems other than Linux, every rank warns.
 #[cfg(not(target_os = "linux"))]
 struct WarningLock;
 
