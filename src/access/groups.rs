@@ -142,7 +142,7 @@ impl Regular {
     }
 }
 
-/// Returns the extents without those of length 0; extents that follow one another without a gap become one.
+/// Returns the extents, without extents of length 0; extents that follow one another without a gap become one.
 fn coalesced(extents: impl Iterator<Item = Extent>) -> impl Iterator<Item = Extent> {
     let mut extents = extents.filter(|extent| extent.len > 0).peekable();
     std::iter::from_fn(move || {

@@ -194,7 +194,8 @@ impl Memory<'_> {
     }
 }
 
-/// What a rank writes or reads. It borrows its lists ([`Access`]) or owns them ([`OwnedAccess`]).
+/// An access of a rank: extents of the file, and their memory. It borrows its lists ([`Access`]) or owns them
+/// ([`OwnedAccess`]).
 #[derive(Debug, Clone, Copy)]
 pub struct AccessParts<F, L, M> {
     /// Extents in the file, in the order of the bytes.
@@ -205,7 +206,7 @@ pub struct AccessParts<F, L, M> {
     pub memory: M,
 }
 
-/// What a rank writes or reads in a call. `M` is [`Source`] where only writes occur, and [`Sink`] where only reads do.
+/// The access of a rank in a call. `M` is [`Source`] where only writes occur, and [`Sink`] where only reads do.
 pub type Access<'a, M = Memory<'a>> = AccessParts<&'a Extents, &'a BufferLayout, M>;
 
 /// An access that owns its lists, for a call that begins later.

@@ -70,7 +70,7 @@ pub struct Traffic {
     pub messages: u64,
     /// Number of bytes of the messages.
     pub bytes: u64,
-    /// Number of bytes that went to another host. If hosts are unknown, each rank counts as a host.
+    /// Number of bytes that went to another host; 0 until [`Endpoint::count_between`] sets the hosts.
     pub between_hosts: u64,
 }
 
@@ -327,7 +327,7 @@ struct Run {
     traffic: Traffic,
 }
 
-/// Knows which ranks are on other nodes than this rank. While the nodes are unknown, no rank counts as one.
+/// Knows which ranks are on other nodes than this rank. While the nodes are unknown, it counts no rank as such.
 struct NodeMap {
     rank: Rank,
     nodes: Option<Topology>,

@@ -270,6 +270,7 @@ fn hints_of_exchanges_say_so() {
     assert!(!Hints::is_only_of_exchanges("no such hint"));
 }
 
+/// The Levenshtein distance by the recursion of textbooks, for comparison.
 fn slow_edits(a: &[u8], b: &[u8]) -> usize {
     match (a, b) {
         ([], rest) | (rest, []) => rest.len(),

@@ -145,8 +145,8 @@ impl Facts {
 /// The result of a call's first agreement, the same on all ranks. One rank computes it and sends it to all.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Agreed {
-    /// Reason for which the call fails; `None` if it goes on. If it fails, ranks read only each other's facts,
-    /// because other data depends on the call.
+    /// Reason why the call fails; `None` if it continues. If it fails, ranks read only each other's facts, because other data
+    /// depends on the call.
     pub failed: Option<CallFault>,
     /// The agreed values on which the path depends.
     pub shape: CallShape,

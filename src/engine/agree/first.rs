@@ -117,7 +117,7 @@ impl<'a> Contribution<'a> {
         self.footprint.merge(footprint);
     }
 
-    /// Returns what all ranks agree on. This must be the merged contribution of all ranks.
+    /// Returns the result of the agreement. `self` must be the merged contribution of all ranks.
     pub fn agreed(&self, tiling: Tiling, direction: Direction) -> Agreed {
         Agreed::from_facts(&self.facts, &self.ranges, tiling, self.footprint.hosts_are_apart(), direction)
     }
@@ -228,7 +228,7 @@ pub struct OpeningVote<'a> {
     pub error: &'a mut Option<Error>,
 }
 
-/// What one rank brings to a first agreement.
+/// The facts, extents and earlier outcome from which one rank forms its contribution to a first agreement.
 pub struct OwnVote<'a> {
     /// This rank.
     pub rank: Rank,
@@ -386,8 +386,8 @@ pub fn contribution<'d>(
     contribution
 }
 
-/// Returns what all ranks agree on, and the decision, from the contribution of all ranks. `may_write` is true if the
-/// rank that decides may write their small data.
+/// Returns the result of the agreement and the decision, from the contribution of all ranks. `may_write` is true if the rank
+/// that decides may write their small data.
 #[inline]
 pub fn decided(votes: &VoteTerms, all: &Contribution<'_>, rules: Rules<'_>, may_write: bool) -> Agreed {
     let mut agreed = all.agreed(votes.tiling, rules.direction);

@@ -1,4 +1,4 @@
-//! What the ranks of a collective call bring and decide together.
+//! The contributions of the ranks of a collective call, and the decisions that follow from them.
 //!
 //! | module | holds |
 //! |---|---|

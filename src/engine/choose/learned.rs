@@ -104,7 +104,7 @@ impl Paces {
 /// Value in [`Learned::shares`] of an aggregator that is as fast as the others.
 const WHOLE: u32 = 1 << 16;
 
-/// What was learned from the exchanges of a file.
+/// Rates of an aggregator and shares of the file, learned from the exchanges of a file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Learned {
     /// Paces of an aggregator, if the size of windows follows from them.
@@ -124,7 +124,7 @@ pub struct Learned {
 wire::fields!(struct Learned { paces, shares, changes, connected, timed, suspect });
 
 own_state! {
-    /// What was learned on the last file on each file system, on rank 0 of the file's ranks.
+    /// Rates and shares learned on the last file on each file system, on rank 0 of the file's ranks.
     static KEPT: Mutex<BTreeMap<FileSystemKey, Learned>> = Mutex::new(BTreeMap::new());
 }
 
@@ -205,7 +205,7 @@ impl Learned {
     }
 }
 
-/// What was learned from the exchanges of a file, for reports.
+/// Rates and shares learned from the exchanges of a file, for reports.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct LearnedFacts {
     /// Bytes a second of an aggregator in messages, if the size of windows follows from them.

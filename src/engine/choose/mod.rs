@@ -159,10 +159,11 @@ pub const WORTH_LEARNING: u64 = 20_000;
 /// Minimum number of bytes of each aggregator in a call from which the next calls learn.
 pub const LEARNED_FROM: u64 = 1 << 20;
 /// Minimum number of bytes of each aggregator in a write that is divided in two, if no call has shown yet whether an
-/// aggregator is slow. What that costs (an agreement, lists in two messages, and a window in which file and links wait for
-/// each other) is little beside so many bytes.
+/// aggregator is slow. The division costs an agreement, lists in two messages, and a window in which file and links wait for
+/// each other; this is little compared with the time of such a write.
 pub const WORTH_DIVIDING: u64 = 64 << 20;
-/// The first part of such a write is 1 / `FIRST_PART` of it, but at least [`LEARNED_FROM`] bytes of each aggregator.
+/// The first part of a divided write is 1 / `FIRST_PART` of the write, but at least [`LEARNED_FROM`] bytes of each
+/// aggregator.
 pub const FIRST_PART: u64 = 32;
 
 // Plans that are kept for calls with the same access.

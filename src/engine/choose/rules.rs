@@ -54,8 +54,8 @@ pub struct CallShape {
 
 wire::fields!(struct CallShape { all, left, disjoint, hosts_are_apart, is_inline, no_memory, transferred });
 
-/// What one rank decides for all ranks of a call. It is part of the answer of the first agreement, so no other rank decides
-/// it too.
+/// The decision of one rank for all ranks of a call. It is part of the answer of the first agreement, so the other ranks do
+/// not compute it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Decision {
     /// The path of the call's bytes.
@@ -184,7 +184,7 @@ pub struct WritersBeside {
     pub have_sieved: bool,
 }
 
-/// What a rank knows to decide if it may write before the first agreement.
+/// Facts by which a rank decides if it may write before the first agreement.
 #[derive(Debug, Default)]
 pub struct EarlyWrites {
     beside: Option<WritersBeside>,

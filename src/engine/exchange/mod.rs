@@ -66,14 +66,15 @@ pub struct Exchange<'a> {
     pub handle: &'a mut FileHandle,
     /// Plans of earlier calls.
     pub plans: &'a mut Plans,
-    /// What was learned from earlier calls.
+    /// Rates and shares learned from earlier calls.
     pub learned: &'a Learned,
     /// Observers of the call.
     pub observers: &'a mut Observers,
     /// True if the future of the call is polled to its end before the program can use or free its memory
     /// (`FileCalls::returns_at_end`).
     pub returns_at_end: bool,
-    /// What all ranks still have to write or read. The range may be a part of the call's; only its bytes are moved.
+    /// Statistics of the bytes that all ranks still have to write or read. If their range is a part of the call's range, only
+    /// bytes in this part are moved.
     pub left: &'a AccessStats,
     /// The kept plan that fits the access of every rank.
     pub reuse: Option<Reuse>,

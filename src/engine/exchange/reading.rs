@@ -163,7 +163,7 @@ impl<'a> Reading<'a> {
         (Some(ahead.opened), window)
     }
 
-    /// Starts to read as many windows as there are free buffers. With `one`, waits for a buffer for the first window.
+    /// Starts to read windows until no buffer is free. If `one` is true, waits for a buffer for the first window.
     async fn look_ahead(&mut self, queue: &mut Option<WindowQueue>, one: bool) {
         while let Some(round) = self.at.windows.next_round()
             && (one && self.ahead.is_empty() || queue.as_mut().is_some_and(WindowQueue::has_room))

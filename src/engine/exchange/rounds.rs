@@ -168,8 +168,8 @@ impl Opened {
     }
 }
 
-/// Returns true if pieces may tile windows: always if aggregators own stripes in turn; otherwise if the sources
-/// together have as many bytes as their range.
+/// Returns true if pieces may tile windows: always if aggregators own stripes in turn; otherwise if the number of bytes of
+/// all sources is the length of their range.
 fn may_tile(inflows: &[Inflow], domains: &Domains) -> bool {
     let summaries = inflows.iter().map(|inflow| inflow.sizing.summary());
     let all = summaries.fold((u64::MAX, 0, 0), |(start, end, bytes): (u64, u64, u64), summary| {

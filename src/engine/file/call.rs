@@ -39,8 +39,8 @@ use crate::hints::Switch;
 pub struct CallAccess<'a> {
     /// The extents of the file, as the program passed them.
     pub asked: &'a Extents,
-    /// What the rank moves, in host memory. The extents are those of `asked`, sorted in ascending order if windows in shared
-    /// memory are filled.
+    /// The extents that the rank moves, and their host memory. The extents are those of `asked`, sorted in ascending order if
+    /// windows in shared memory are filled.
     pub access: Access<'a>,
     /// The device memory that gets the bytes of a read afterwards; `None` if the caller's memory is host memory.
     pub device: Option<Access<'a, Sink<'a>>>,
@@ -50,11 +50,11 @@ pub struct CallAccess<'a> {
     pub moved: &'a mut u64,
 }
 
-/// What a rank knows about a call.
+/// State of a call on one rank.
 struct CallState<'a> {
     /// This rank's error before its bytes move.
     error: Option<Error>,
-    /// What the ranks of the team have agreed on.
+    /// The result of the first agreement of the team's ranks.
     agreed: Agreed,
     /// The outcome of all ranks of the team; `None` if they still have to agree on it.
     all: Option<CallOutcome>,

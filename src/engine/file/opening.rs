@@ -31,11 +31,11 @@ use crate::topology::Rank;
 pub struct Created {
     /// Name of the storage driver, never [`DriverName::Auto`].
     pub name: DriverName,
-    /// Layout of the file.
+    /// Layout of the file on its file system: stripes or blocks.
     pub layout: Layout,
     /// True if hosts cache the file independently.
     pub caches_incoherent: bool,
-    /// What can be known of the bytes of the file without reading them.
+    /// Facts that can be known about the bytes of the file without reading them.
     pub known: KnownBytes,
     /// Who sees the locks of a rank on parts of the file.
     pub locks: SeenLocks,
@@ -45,7 +45,7 @@ pub struct Created {
     pub key: u64,
     /// Key of the file system: what is learned on one of its files is used on the next.
     pub file_system: FileSystemKey,
-    /// What was learned on the last file on the file system.
+    /// Rates and shares learned on the last file on the file system.
     pub learned: Learned,
     /// Other values that the ranks have agreed on.
     pub alike: AgreedValues,
@@ -73,7 +73,7 @@ pub struct OpenArguments<'a> {
     pub files: &'a dyn OpenStorage,
     /// Path of the file. Path, mode and hints must be the same on all ranks.
     pub path: &'a Path,
-    /// Whether the open creates or empties the file, and which calls it allows.
+    /// Mode of the open: says if the file is created or emptied, and which calls are allowed.
     pub mode: Mode,
     /// Hints from the caller and the environment, before the file system is known.
     pub hints: &'a Hints,

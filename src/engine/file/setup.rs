@@ -42,7 +42,7 @@ pub struct Setup {
     pub is_captured: bool,
     /// Key of the file system: what is learned on one of its files is used on the next.
     pub file_system: FileSystemKey,
-    /// What was learned on the last file on the file system, when this file was opened.
+    /// Rates and shares learned on the last file on the file system, when this file was opened.
     pub learned: Learned,
     /// Values from which each rank forms its part in a first agreement.
     pub votes: VoteTerms,

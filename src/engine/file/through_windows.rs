@@ -28,7 +28,7 @@ pub struct ThroughWindows<'a> {
     pub setup: &'a Setup,
     /// The ranks that share the windows.
     pub team: &'a Team,
-    /// The windows.
+    /// Shared memory of the windows.
     pub arena: &'a Arena,
     /// This rank.
     pub rank: Rank,
@@ -36,7 +36,7 @@ pub struct ThroughWindows<'a> {
     pub storage: Result<Arc<dyn Storage>>,
     /// The write-behind of collective writes; `None` if they do not buffer bytes.
     pub write_behind: Option<&'a WriteBehind>,
-    /// What the ranks have agreed on.
+    /// The result of the call's first agreement.
     pub agreed: &'a Agreed,
     /// Extents of the file in which every byte has data, unless ranks overlap; empty if they are unknown.
     pub runs: &'a [Extent],

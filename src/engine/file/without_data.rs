@@ -1,5 +1,5 @@
-//! The bodies of the calls that make no transfer: the opening, sync, the size of the file, agreements for the caller,
-//! the close; and what is in force for an open file.
+//! The bodies of the calls that make no transfer: the opening, sync, the size of the file, agreements for the caller, the
+//! close; and the settings in force for an open file.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -28,7 +28,7 @@ use crate::hints::{DriverName, Hints, OnFailure};
 use crate::schedule::ReduceOp;
 use crate::topology::{Rank, Topology};
 
-/// What a rank asks of an opening; the same on all ranks.
+/// The request of a rank to open a file; the same on all ranks.
 pub struct Opening {
     pub path: PathBuf,
     pub mode: Mode,
@@ -75,7 +75,7 @@ impl File {
     }
 }
 
-/// What is in force for an open file: what its hints say, and what was found or chosen when it was opened.
+/// The settings in force for an open file: from its hints, and from what was found or chosen when it was opened.
 #[derive(Debug, Clone)]
 pub struct Settings<'a> {
     /// The hints of the file.

@@ -1,4 +1,5 @@
-//! Data sieving: writes or reads a window run by run, or several runs together with the holes between them.
+//! Data sieving: writes or reads a window run by run (a run is a contiguous range of bytes with data), or several runs
+//! together with the holes between them.
 //!
 //! A window in an aggregator's memory and a window that ranks share are written by the same code: see [`Segment`].
 
@@ -15,7 +16,7 @@ use crate::error::FileOperation;
 use crate::fabric::pool::Block;
 use crate::hints::Switch;
 
-/// What can be known of the bytes of a file without reading them. A later value includes the earlier ones.
+/// Facts that can be known about the bytes of a file without reading them. A later value includes the earlier ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum KnownBytes {
     /// Nothing: a host may not see at once what other hosts have written, or the file system is unknown.
@@ -29,7 +30,7 @@ pub enum KnownBytes {
 wire::fields!(enum KnownBytes { 0 Nothing, 1 End, 2 Data, });
 
 impl KnownBytes {
-    /// Returns what is known on a file system.
+    /// Returns the facts that are known on a file system.
     pub fn on(found: Option<FileSystem>) -> Self {
         match found {
             Some(found) if found.knows_data() => Self::Data,
@@ -610,7 +611,8 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever a file has, is known, and is written: the bytes are right, and at most as many are read as before.
+        /// Whatever the file holds and is known about it: the bytes are right, and no more bytes are read than without that
+        /// knowledge.
         #[test]
         fn bytes_are_right_whatever_is_known(
             len in 0usize..300_000, data in prop::collection::vec((0usize..300_000, 1usize..30_000), 0..6),

@@ -71,7 +71,7 @@ pub struct Worker {
     shared: Arc<WorkerShared>,
 }
 
-/// What the helper threads of a file share.
+/// State that the helper threads of a file share.
 struct WorkerShared {
     storage: Arc<dyn Storage>,
     waker: Arc<dyn Idle>,

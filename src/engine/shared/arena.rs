@@ -4,8 +4,8 @@
 //! Window k of a call has the bytes of the file from `base + k * window` on. It lies at index `k mod ring` of the ring.
 //! A rank may access window k when window `k - ring` is finished.
 //!
-//! The control integers ([`Control`]) are what ranks of a host change while they write and read windows. Integers that
-//! different ranks change at the same time are on different cache lines.
+//! The ranks of a host change the control integers ([`Control`]) while they write and read windows. Integers that different
+//! ranks change at the same time are on different cache lines.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};

@@ -22,7 +22,7 @@ use crate::error::{Error, FileOperation, Result};
 use crate::fabric::Endpoint;
 use crate::topology::Rank;
 
-/// A number above that of every window: the position of a rank that has finished.
+/// A number above the number of every window: the position of a rank that has finished.
 pub const DONE: u64 = u64::MAX;
 
 /// The way in which the writer knows which bytes of a window have data.
@@ -265,7 +265,7 @@ pub async fn place(
         arena.signal(PROGRESS).advance();
     }
     while writer.is_slow() {
-        // Several ranks write what is left.
+        // Several ranks write the windows that are left.
         let seen = arena.signal(PROGRESS).get();
         writer.try_write();
         if arena.call().taken.load(Ordering::SeqCst) >= windows.count() {

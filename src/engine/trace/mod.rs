@@ -46,11 +46,11 @@ pub struct Observers {
     pub watchdog: Arc<StallWatchdog>,
     /// Number of rounds of this aggregator with each fan-in.
     pub fan_in: BTreeMap<u32, u64>,
-    /// What this rank records, if calls are captured.
+    /// The calls and times that this rank records, if calls are captured.
     recorded: Option<Box<Recorded>>,
 }
 
-/// What a rank records for a capture.
+/// The calls and times that a rank records for a capture.
 struct Recorded {
     calls: Recording,
     timeline: TimelineWriter,

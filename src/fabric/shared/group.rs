@@ -216,10 +216,10 @@ pub(in crate::fabric) struct Grouped {
 
 impl Endpoint {
     /// Maps memory that the ranks with the same leader share, with `area` bytes for the users. `leader_of[rank]` is the
-    /// lowest rank of the rank's group. Returns `None` on all ranks if the ranks of a group are on several hosts or
-    /// there is no memory on one of them. `spins` is true if every rank of this host has a core. Collective, with the
-    /// same arguments except `spins`. A message from each leader to each of its ranks, and an allreduce; nothing if the
-    /// groups are those of the last call.
+    /// lowest rank of the rank's group. Returns `None` on all ranks if the ranks of a group are on several hosts or there is
+    /// no memory on one host. `spins` is true if every rank of this host has a core. Collective, with the same arguments
+    /// except `spins`. Costs a message from each leader to each of its ranks, and an allreduce; nothing if the groups are the
+    /// same as in the last call.
     ///
     /// # Errors
     /// Errors of the message transport.

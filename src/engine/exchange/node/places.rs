@@ -191,8 +191,8 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// The messages have each byte of the members once, ascending. Every member has a place for each of its bytes, and leaves
-        /// out those that a higher member has too.
+        /// The messages have each byte of the members once, ascending. Every member has a place for each of its bytes, and
+        /// leaves out the bytes that a member with a higher index has too.
         #[test]
         fn places_are_those_of_the_merged_bytes(
             lists in prop::collection::vec(prop::collection::vec((0u64..30, 1u64..12), 0..12), 1..5),

@@ -63,7 +63,7 @@ shareable! {
 
 const _: () = assert!(size_of::<Line<RingEntry>>() == ENTRY);
 
-/// Where a message lies in the ring, and which bytes it has.
+/// The place of a message in the ring, and its bytes.
 #[derive(Debug, Clone, Copy)]
 pub struct MessagePlace {
     /// Offset of the message in the ring, in bytes.

@@ -16,11 +16,11 @@ pub struct CallOnFile {
 /// The facts that ranks have agreed on about a collective write.
 #[derive(Debug, Clone, Copy)]
 pub struct AgreedWrite {
-    /// Start and end of what the ranks write in the file.
+    /// Start and end of the range of the file that the ranks write.
     pub range: (u64, u64),
     /// True if some ranks have written their bytes before the agreement.
     pub has_early: bool,
-    /// True if the ranks repeat what some have written before the agreement, because ranks overlap.
+    /// True if the ranks repeat writes that some of them made before the agreement, because ranks overlap.
     pub is_repeated: bool,
     /// True if several ranks may write the same byte, each by itself.
     pub may_overlap: bool,
@@ -42,7 +42,7 @@ impl RunningCall {
         Self { name, agreed, is_agreed: false }
     }
 
-    /// Adds what the ranks have agreed on; the ranks of a host agree on a part of the call later.
+    /// Adds facts that the ranks have agreed on; the ranks of a host agree on a part of the call later.
     pub fn agree(&mut self, agreed: AgreedWrite) {
         if !self.is_agreed {
             (self.agreed, self.is_agreed) = (agreed, true);

@@ -79,7 +79,7 @@ fn share(memory: u64, ranks: usize) -> u64 {
     (memory / 16 / ranks.max(1) as u64).min(256 << 20)
 }
 
-/// Limits of what a rank buffers.
+/// Limits of the bytes that a rank buffers.
 #[derive(Debug, Clone, Copy)]
 pub struct WriteBehindLimits {
     /// Maximum number of bytes in its memory.

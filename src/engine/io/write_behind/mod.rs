@@ -55,7 +55,7 @@ const LONGEST: Duration = Duration::from_millis(2);
 /// The whole file.
 const WHOLE: Range<u64> = 0..u64::MAX;
 
-/// The buffered bytes of this rank, and what it knows of other ranks.
+/// The buffered bytes of this rank, and its knowledge about the bytes of other ranks.
 pub struct WriteBehind {
     files: Arc<dyn OpenStorage>,
     path: PathBuf,
@@ -78,7 +78,7 @@ struct WriteBehindState {
     calls: u64,
     /// Bytes that are not written.
     left: LeftQueue,
-    /// Where other ranks may have buffered bytes.
+    /// Ranges in which other ranks may have buffered bytes.
     ranges: CallRanges,
     /// The range in which this rank has shown other ranks buffered bytes.
     shown: Range<u64>,
