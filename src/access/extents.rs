@@ -34,7 +34,7 @@ impl Default for Extents {
 }
 
 impl Extents {
-    /// Returns a sequence without extents.
+    /// Returns the sequence of no extents; it takes no heap memory.
     pub const fn empty() -> Self {
         Self { nodes: Vec::new(), summary: Summary::EMPTY, last_end: 0 }
     }
@@ -276,7 +276,7 @@ pub(super) struct NodeGroup {
     pub(super) stride: i64,
 }
 
-/// A base that is repeated along levels.
+/// A node of a sequence: a base (an extent, a list or a group) that is repeated along strided levels.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ListNode {
     pub(super) base: Base,

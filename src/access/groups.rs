@@ -113,7 +113,7 @@ struct Scattered {
     summary: Summary,
     /// End of the last extent in sequence.
     last_end: u64,
-    /// Number of places.
+    /// Number of places with copies.
     places: u64,
 }
 

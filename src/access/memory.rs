@@ -221,7 +221,7 @@ impl OwnedAccess<'_> {
 }
 
 impl Access<'_> {
-    /// Returns the direction of the access.
+    /// Returns `Write` for memory of a [`Source`], `Read` for memory of a [`Sink`].
     #[inline]
     pub fn direction(&self) -> Direction {
         match self.memory {

@@ -67,7 +67,7 @@ impl Packer {
         self.last_end = extent.end();
     }
 
-    /// Returns the encoded sequence.
+    /// Ends the encoding and returns the sequence.
     pub fn finish(self) -> Packed {
         Packed { tokens: Bytes::from(self.pairs.finish()), summary: self.summary }
     }

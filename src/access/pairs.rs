@@ -161,7 +161,7 @@ pub enum Token {
     Literals(u64),
     /// A back-reference: earlier pairs are repeated.
     Back {
-        /// Number of pairs to produce.
+        /// Number of pairs that the back-reference repeats.
         length: u64,
         /// Distance from the next pair back to the first pair that is copied, in pairs.
         distance: u64,

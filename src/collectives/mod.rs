@@ -59,7 +59,7 @@ fn numbers(from: &mut &[u8]) -> impl Iterator<Item = u64> {
     std::iter::from_fn(|| u64::decode(from))
 }
 
-/// The values of an allreduce.
+/// This rank's values in an allreduce, and the operation for each.
 struct Reduced<'a> {
     ops: &'a [ReduceOp],
     values: &'a mut [u64],
@@ -290,7 +290,7 @@ mod tests {
 
     const WORLDS: [usize; 8] = [1, 2, 3, 5, 8, 13, 16, 33];
 
-    /// Runs `program` on every rank of every world.
+    /// Runs `program` on every rank, for each number of ranks in [`WORLDS`].
     fn on_all<T: Send>(program: impl Fn(&mut Endpoint) -> T + Sync) -> Vec<Vec<T>> {
         WORLDS.map(|ranks| threads::run(ranks, |t| program(&mut Endpoint::new(t))).unwrap()).into()
     }

@@ -39,7 +39,7 @@ pub trait Combine {
 /// Contributions; those of a few ranks need no heap memory.
 type Bodies<'a> = SmallVec<[&'a [u8]; 16]>;
 
-/// Ranks that decide together.
+/// Ranks that decide together, and the way in which they communicate.
 #[derive(Debug, Clone)]
 pub enum Team {
     /// Ranks that share memory; the last to arrive decides.

@@ -106,7 +106,7 @@ pub struct Endpoint {
     waiting: Waiting,
     /// Groups of ranks that share memory.
     pub(super) grouped: Option<Grouped>,
-    /// Hosts in use, and how they are defined.
+    /// Hosts in use, and the rule that defines them.
     pub(super) hosts: Option<(HostsAre, Arc<Hosts>)>,
     /// Label of each rank's real host, once all are known.
     labels: Option<Arc<[usize]>>,
@@ -116,7 +116,7 @@ pub struct Endpoint {
 }
 
 impl Endpoint {
-    /// Returns the endpoint of a transport. Local.
+    /// Returns an endpoint that sends its messages over `transport`. Local.
     pub fn new(transport: Box<dyn Transport>) -> Self {
         let waiting = Waiting::new(transport.idle(), FailureHandling::new(transport.rank(), transport.stop()));
         let (grouped, hosts, labels, topology, board) = Default::default();
@@ -128,7 +128,7 @@ impl Endpoint {
         self.topology = Some(topology);
     }
 
-    /// Returns this rank.
+    /// Returns the number of this rank, from 0.
     pub fn rank(&self) -> Rank {
         self.transport.rank()
     }
@@ -368,7 +368,7 @@ impl InFlight {
         self.runs.push_back(Run { progress: Progress::new(schedule), not_ready, in_flight, awaited, traffic });
     }
 
-    /// Returns the number of schedules.
+    /// Returns the number of schedules in flight.
     pub fn len(&self) -> usize {
         self.runs.len()
     }
@@ -378,7 +378,7 @@ impl InFlight {
         self.first as usize
     }
 
-    /// Returns true if there is no schedule.
+    /// Returns true if no schedule is in flight.
     pub fn is_empty(&self) -> bool {
         self.runs.is_empty()
     }

@@ -47,7 +47,7 @@ per_thread! {
 #[derive(Debug, Default)]
 pub struct Block {
     memory: BlockMemory,
-    /// Number of used bytes.
+    /// Number of used bytes, from the start of the block.
     len: usize,
 }
 

@@ -192,7 +192,7 @@ impl Waiting {
         (Pending::unpack(self.0.pending.load(Ordering::Relaxed)), self.0.events.load(Ordering::Relaxed))
     }
 
-    /// Records progress.
+    /// Counts progress, so that the current wait polls more often for a time.
     pub fn event(&self) {
         // No atomic increment is needed: one thread at a time polls.
         self.0.events.store(self.0.events.load(Ordering::Relaxed) + 1, Ordering::Relaxed);

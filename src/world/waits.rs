@@ -193,7 +193,7 @@ impl<T> Watched<T> {
 pub struct SleepCount(std::ffi::c_long);
 
 impl SleepCount {
-    /// Begins to count.
+    /// Begins to count the sleeps of the calling thread.
     pub fn begin() -> Self {
         Self(if entered().is_some() { 0 } else { sleeps() })
     }

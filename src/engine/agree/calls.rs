@@ -10,27 +10,27 @@ use crate::topology::Rank;
 /// file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CallKind {
-    /// A collective write.
+    /// A collective write, such as `MPI_File_write_all`.
     Write = 1,
-    /// A collective read.
+    /// A collective read, such as `MPI_File_read_all`.
     Read,
-    /// A non-blocking collective write.
+    /// A non-blocking collective write, such as `MPI_File_iwrite_all`.
     NonBlockingWrite,
-    /// A non-blocking collective read.
+    /// A non-blocking collective read, such as `MPI_File_iread_all`.
     NonBlockingRead,
-    /// A split collective write.
+    /// A split collective write, such as `MPI_File_write_all_begin`.
     SplitWrite,
-    /// A split collective read.
+    /// A split collective read, such as `MPI_File_read_all_begin`.
     SplitRead,
-    /// A sync.
+    /// A sync, such as `MPI_File_sync`.
     Sync,
-    /// A change of the size.
+    /// A change of the size, such as `MPI_File_set_size`.
     SetLen,
-    /// A reservation of space in the file.
+    /// A reservation of space in the file, such as `MPI_File_preallocate`.
     Preallocate,
-    /// A change of the atomic mode.
+    /// A change of the atomic mode, such as `MPI_File_set_atomicity`.
     SetAtomicity,
-    /// A move of the shared file pointer.
+    /// A move of the shared file pointer, such as `MPI_File_seek_shared`.
     SeekShared,
     /// A write at the shared file pointer, in the order of ranks.
     Ordered,
@@ -38,7 +38,7 @@ pub enum CallKind {
     FanIn,
     /// An agreement for the caller ([`File::agree`](crate::File::agree)).
     Agreement,
-    /// A close.
+    /// A close of the file, such as `MPI_File_close`.
     Close,
 }
 

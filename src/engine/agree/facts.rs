@@ -112,7 +112,7 @@ impl Facts {
         Self { calls: CallKinds::new(kind, rank), ..Self::NONE }
     }
 
-    /// Records that a rank has an error.
+    /// Records an error of `rank`. If several ranks have errors, the lowest stays.
     pub fn fail(&mut self, rank: Rank) {
         self.failed = Some(self.failed.map_or(rank, |failed| failed.min(rank)));
     }
@@ -220,7 +220,7 @@ impl Agreed {
         }
     }
 
-    /// Returns what write-behind must know of a write.
+    /// Returns the facts about a write that write-behind needs.
     pub fn write_order(&self) -> AgreedWrite {
         AgreedWrite {
             range: (self.shape.all.start, self.shape.all.end),

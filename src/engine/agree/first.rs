@@ -216,7 +216,6 @@ pub struct OpeningVote<'a> {
     pub file: &'a FileTerms,
     /// The rules that choose the path.
     pub rules: Rules<'a>,
-    /// This rank.
     pub rank: Rank,
     /// This rank's facts, footprint and small data.
     pub contribution: Contribution<'a>,
@@ -230,7 +229,6 @@ pub struct OpeningVote<'a> {
 
 /// The facts, extents and earlier outcome from which one rank forms its contribution to a first agreement.
 pub struct OwnVote<'a> {
-    /// This rank.
     pub rank: Rank,
     /// Number of this rank's host, and true if this rank is its only rank; `None` if the ranks of all hosts share memory.
     pub host: Option<(usize, bool)>,

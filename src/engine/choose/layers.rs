@@ -19,7 +19,7 @@ use crate::topology::Topology;
 /// One possible choice of layers for a call, and its predicted time.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Candidate {
-    /// Layers of messages.
+    /// Layers of the call's messages.
     pub way: Layering,
     /// Predicted time in seconds, without costs that all choices have in common.
     pub seconds: f64,
@@ -28,7 +28,7 @@ pub struct Candidate {
 /// Chooses layers of messages for the calls on a file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Chooser {
-    /// Costs of messages.
+    /// Costs of messages on this machine.
     pub costs: Costs,
     /// Numbers of ranks, nodes and aggregators.
     pub ranks: Ranks,

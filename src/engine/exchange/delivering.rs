@@ -24,7 +24,7 @@ use crate::world::clock;
 
 /// A round of a read that is in flight on this rank.
 pub struct RoundDelivered {
-    /// Number of the round.
+    /// Number of the round, the same on all ranks.
     pub round: u64,
     /// The messages that this rank receives.
     pub incoming: RoundReceives,
@@ -44,7 +44,6 @@ pub struct RoundDelivered {
 
 /// The memory of the named buffers of the schedules of all rounds in flight in a read.
 pub struct Delivering<'r, 'a> {
-    /// This rank.
     pub rank: Rank,
     /// The rounds in flight, in order.
     pub rounds: &'r mut VecDeque<RoundDelivered>,

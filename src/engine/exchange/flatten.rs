@@ -16,7 +16,7 @@ use crate::drivers::Domains;
 /// The bytes that one rank sends to (or wants from) one aggregator, as lists of extents.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListsToSend {
-    /// Index of the aggregator.
+    /// Index of the aggregator among the aggregators of the call.
     pub aggregator: usize,
     /// Extents of the file, ascending and without overlaps.
     pub file: Packed,
@@ -151,7 +151,7 @@ pub struct CoalescingPacker {
 }
 
 impl CoalescingPacker {
-    /// Appends an extent.
+    /// Appends an extent. Joins it to the last one if the two are adjacent.
     #[inline]
     pub fn push(&mut self, extent: Extent) {
         match &mut self.last {

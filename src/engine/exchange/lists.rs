@@ -26,7 +26,7 @@ use crate::topology::Rank;
 /// The extents of a flow in one window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Advanced {
-    /// Number of bytes.
+    /// Number of bytes of these extents.
     pub bytes: u64,
     /// Highest end of the extents in the file; the window's start if there are none.
     pub end: u64,

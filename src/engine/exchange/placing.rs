@@ -25,7 +25,7 @@ use crate::world::clock;
 
 /// A round of a write that is in flight on this rank.
 pub struct RoundPlaced {
-    /// Number of the round.
+    /// Number of the round, the same on all ranks.
     pub round: u64,
     /// The messages that this rank sends.
     pub outgoing: RoundSends,
@@ -51,7 +51,6 @@ pub struct RoundPlaced {
 
 /// The memory of the named buffers of the schedules of all rounds in flight in a write.
 pub struct Placing<'r, 'a> {
-    /// This rank.
     pub rank: Rank,
     /// The rounds in flight, in order.
     pub rounds: &'r mut VecDeque<RoundPlaced>,

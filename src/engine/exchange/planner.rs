@@ -19,7 +19,7 @@ pub struct Division<'a> {
     pub roles: &'a Roles,
     /// File domains: the parts of the file that belong to each aggregator.
     pub domains: Domains,
-    /// Layers of messages.
+    /// Layers of the call's messages.
     pub layers: Layering,
     /// Number of windows of an aggregator that are in memory at a time.
     pub open_windows: usize,

@@ -77,7 +77,6 @@ impl<'a> Rounds<'a> {
         Self { phase, domains, outflows, leaving, windows, inside, counts, watchdog }
     }
 
-    /// Returns this rank.
     pub fn rank(&self) -> Rank {
         self.phase.route.rank
     }
@@ -261,7 +260,7 @@ impl Windows {
         (passed, coverage)
     }
 
-    /// Returns the inflow of a slot.
+    /// Returns the inflow whose messages lie in slot `id`; `None` for a slot without an inflow.
     pub fn inflow(&mut self, id: usize) -> Option<&mut Inflow> {
         self.inflows.get_mut(id)
     }

@@ -77,7 +77,7 @@ pub struct OpenArguments<'a> {
     pub mode: Mode,
     /// Hints from the caller and the environment, before the file system is known.
     pub hints: &'a Hints,
-    /// Number of ranks.
+    /// Number of ranks that open the file.
     pub ranks: usize,
 }
 
@@ -183,7 +183,7 @@ impl FirstAgreement<'_> {
 
 /// The result of the agreement on the arguments of an open, the same on all ranks.
 pub struct AgreedTerms {
-    /// Properties of the file.
+    /// Properties of the file, from rank 0.
     pub created: Created,
     /// Host addresses of all ranks, if the ranks sent them.
     pub all: Option<Vec<HostAddress>>,

@@ -30,7 +30,6 @@ pub struct ThroughWindows<'a> {
     pub team: &'a Team,
     /// Shared memory of the windows.
     pub arena: &'a Arena,
-    /// This rank.
     pub rank: Rank,
     /// This rank's handle of the file, or the error of opening it.
     pub storage: Result<Arc<dyn Storage>>,

@@ -33,7 +33,7 @@ pub struct Opening {
     pub path: PathBuf,
     pub mode: Mode,
     pub hints: Hints,
-    /// The storage that has the file.
+    /// Storage that creates and opens the file: the operating system's, or the caller's.
     pub files: Arc<dyn OpenStorage>,
 }
 
@@ -78,7 +78,7 @@ impl File {
 /// The settings in force for an open file: from its hints, and from what was found or chosen when it was opened.
 #[derive(Debug, Clone)]
 pub struct Settings<'a> {
-    /// The hints of the file.
+    /// The hints in force.
     pub hints: &'a Hints,
     /// The storage driver.
     pub driver: DriverName,

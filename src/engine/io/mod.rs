@@ -32,7 +32,7 @@ const MOST_PARTS: usize = 1024;
 /// A call on the storage that failed.
 #[derive(Debug)]
 pub struct StorageFailure {
-    /// The call.
+    /// The call that failed.
     pub operation: FileOperation,
     /// Offset in the file at which the call failed; `None` if the call has no offset.
     pub offset: Option<u64>,

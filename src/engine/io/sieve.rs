@@ -201,7 +201,7 @@ impl RunGroup {
 
 /// A part of a window that is contiguous in the file and in memory, and the map of its bytes that are present.
 pub struct Segment<'a, P: ?Sized> {
-    /// Offset in the file.
+    /// Offset of the part in the file, in bytes.
     pub offset: u64,
     /// Memory of the part.
     pub bytes: &'a mut [u8],
@@ -348,7 +348,7 @@ mod tests {
     /// Unit in which the file below knows what was written, in bytes.
     const PAGE: usize = 4096;
 
-    /// Numbers of calls of one write.
+    /// Counts of the calls that one write makes.
     #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
     struct Calls {
         writes: u64,

@@ -37,7 +37,7 @@ pub struct WindowJob {
     pub buffer: WindowBuffer,
     /// Data sieving: decides whether gaps between the extents are written or read too.
     pub sieve: Sieve,
-    /// Number of the window among those to read.
+    /// Number of the window among the windows to read.
     pub number: u64,
 }
 
@@ -48,7 +48,7 @@ pub struct WindowDone {
     pub task: Task,
     /// Memory of the window: free for the next window after a write, with the bytes after a read.
     pub buffer: WindowBuffer,
-    /// Number of the window among those to read.
+    /// Number of the window among the windows to read.
     pub number: u64,
     /// Number of bytes written; 0 after a read.
     pub bytes: u64,
@@ -78,11 +78,11 @@ struct WorkerShared {
     inbox: JobReceiver<WindowJob>,
     /// Number of windows submitted and not done.
     waiting: AtomicU32,
-    /// Time in the file system.
+    /// Time in which at least one thread was in the file system.
     busy: Mutex<Busy>,
     /// True if the last window took so long that several threads write or read at a time.
     is_slow: AtomicBool,
-    /// True after a failure.
+    /// True after a failure: later windows are dropped.
     failed: AtomicBool,
 }
 

@@ -44,7 +44,7 @@ pub trait Ring {
     /// Wakes the ranks that wait for a change of the ring.
     fn advance(&self);
 
-    /// Lets other ranks run.
+    /// Yields the core, so that other ranks can run.
     fn yield_core(&self);
 }
 

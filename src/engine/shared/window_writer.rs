@@ -39,12 +39,12 @@ pub enum DataKnown<'a> {
 struct Taken {
     /// Adjacent windows whose bytes with data have all been copied.
     full: Option<Extent>,
-    /// A window with holes.
+    /// A window with holes, whose bytes with data have all been copied.
     with_holes: Option<Extent>,
 }
 
 impl Taken {
-    /// Returns the number of bytes of the windows.
+    /// Returns the number of bytes of the taken windows.
     fn bytes(&self) -> u64 {
         self.full.iter().chain(&self.with_holes).map(|extent| extent.len).sum()
     }

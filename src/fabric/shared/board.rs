@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use super::combine::Shared;
 use crate::topology::Rank;
 
-/// Number of 64-bit integers of a name.
+/// Number of 64-bit integers that hold the first bytes of a call's name.
 pub(super) const NAME: usize = 7;
 
 /// The state of a rank in the last collective call that it has begun on a file.
@@ -40,7 +40,7 @@ impl ShownState {
 /// The last collective call of one rank on a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ShownCall {
-    /// The rank.
+    /// Rank that has begun the call.
     pub rank: Rank,
     /// Name of the call; the first bytes if it is long.
     pub call: String,

@@ -30,7 +30,7 @@ shareable! {
 }
 
 impl SignalState {
-    /// Returns the signal.
+    /// Returns the counter, to wait for it or to advance it.
     #[inline]
     pub fn signal(&self) -> Signal<'_> {
         Signal { value: &self.value, sleepers: &self.sleepers }

@@ -16,7 +16,7 @@ use crate::engine::exchange::flatten::CoalescingPacker;
 use crate::engine::exchange::lists::Flow;
 use crate::topology::Rank;
 
-/// Lists by aggregator, ascending.
+/// Lists of extents, each with the index of its aggregator, ascending.
 pub type ListsByAggregator = Vec<(usize, Packed)>;
 
 /// The lists that a local aggregator has merged.

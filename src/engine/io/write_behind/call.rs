@@ -29,7 +29,7 @@ pub struct AgreedWrite {
 /// A collective write that runs.
 #[derive(Debug, Clone, Copy)]
 pub struct RunningCall {
-    /// The call.
+    /// Name and number of the call.
     pub name: CallOnFile,
     agreed: AgreedWrite,
     is_agreed: bool,
@@ -85,7 +85,7 @@ const MOST_RANGES: usize = 64;
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct InCall {
     range: Range<u64>,
-    /// Number of the call.
+    /// Number of the call that wrote the range.
     number: u64,
 }
 

@@ -76,7 +76,7 @@ struct WriteBehindState {
     call: Option<RunningCall>,
     /// Number of collective writes so far.
     calls: u64,
-    /// Bytes that are not written.
+    /// Buffered bytes that are not in the file yet.
     left: LeftQueue,
     /// Ranges in which other ranks may have buffered bytes.
     ranges: CallRanges,
@@ -85,7 +85,7 @@ struct WriteBehindState {
     /// Offset past all bytes of collective writes that may not be in the file; `u64::MAX` if it is unknown.
     end: u64,
     threads: u32,
-    /// Number of threads that wait for bytes.
+    /// Number of threads that wait for bytes to write.
     idle: u32,
     /// True if the last write took so long that several threads write at a time.
     is_slow: bool,

@@ -22,7 +22,7 @@ pub const PIECE: u64 = 128;
 
 /// Bytes that follow one another in the file, and belong to one call.
 pub struct LeftBytes {
-    /// Offset in the file.
+    /// Offset of the bytes in the file.
     pub offset: u64,
     /// Number of bytes.
     pub len: u64,

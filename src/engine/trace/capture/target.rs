@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 use crate::hints;
 use crate::world::process::per_process;
 
-/// Name of the environment variable.
+/// Name of the environment variable that asks for captures.
 const VARIABLE: &str = "TRIB_CAPTURE";
 /// The values of the variable that are allowed, for errors.
 const ALLOWED: &str = "DIR or DIR;limit=SIZE, where DIR is a directory without ; in its name";
