@@ -11,8 +11,8 @@ use super::extents::{Base, Extents, ListNode, check_end};
 use super::packed::Summary;
 use crate::error::{Error, Result};
 
-/// One extent of any size, followed by extents that fit in a 64-bit integer each: the upper half is the signed gap to
-/// the end of the extent before, the lower half the length. Clones share the integers.
+/// One extent of any size, followed by extents that fit in a 64-bit integer each. The upper half of the integer is the signed
+/// gap to the end of the extent before, the lower half is the length. Clones share the integers.
 #[derive(Debug, Clone)]
 pub struct PlainExtents {
     first: Extent,

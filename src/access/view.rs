@@ -1,5 +1,5 @@
-//! Parts of sequences of extents: the bytes of the file that a rank sees through a file view, as MPI defines it (MPI 4.1, section
-//! 14.3), and the slices of a sequence that such a view selects.
+//! Parts of sequences of extents. A file view, as MPI defines it (MPI 4.1, section 14.3), gives the bytes of the file that a
+//! rank sees; a slice gives the part of a sequence that a call on the view selects.
 //!
 //! A slice of a regular sequence is computed from its nodes, without a walk over its extents. The nodes also show if a
 //! sequence equals another one shifted by some bytes. (A time step is often the step before, shifted towards the end of

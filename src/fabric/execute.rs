@@ -223,8 +223,8 @@ impl Endpoint {
     }
 
     /// Runs a schedule to its end. Its messages carry `tag` (below 2^13) and the operation's stage. Every rank that the
-    /// schedules name runs its own schedule; schedules that may be in flight at once on different ranks must have
-    /// different tags or run in the same order on all ranks.
+    /// schedules name runs its own schedule. Schedules that may be in flight at once on different ranks must have different
+    /// tags, or run in the same order on all ranks.
     ///
     /// # Errors
     /// Errors of the message transport or the memory. Operations may then still be in flight, and the endpoint must not

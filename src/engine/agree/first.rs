@@ -394,10 +394,10 @@ pub fn decided(votes: &VoteTerms, all: &Contribution<'_>, rules: Rules<'_>, may_
     agreed
 }
 
-/// Returns the footprint of a rank of a host. For hosts, it shows whether they have bytes of their own; it is unknown
-/// if a host may not write or read without other hosts, or if the only rank of a host, which shares windows with
-/// nobody, has pieces that are too small to be moved directly. For the ranks of one host among others, it shows which
-/// bytes they write.
+/// Returns the footprint of a rank of a host. If several hosts agree, it shows whether each host has bytes of its own. It is
+/// then unknown if a host may not write or read without other hosts. It is also unknown if the rank is the only one of its
+/// host, so that it shares windows with nobody, and its pieces are too small to be moved directly. If the ranks of one host
+/// among others agree, it shows which bytes they write.
 #[inline]
 fn footprint(votes: &VoteTerms, rules: Rules<'_>, host: Option<(usize, bool)>, file: &Extents) -> Footprint {
     let Some((host, is_single)) = host else { return Footprint::unknown(0) };

@@ -86,8 +86,8 @@ pub const FEW_RUNS: u64 = 16;
 pub const WORTH_ASKING: u64 = 4;
 /// Maximum number of parts with data that the file system is asked for in a group of runs. Then the rest is read.
 pub const PARTS_READ: usize = 4;
-/// Runs with gaps between them are buffered one by one if writing them takes the file at most this many times as long
-/// as writing them with the gaps before the call ends.
+/// Runs with gaps between them are buffered one by one if that takes the file at most this many times as long as one write of
+/// the runs with their gaps, before the call ends.
 pub const WORTH_LEAVING: u64 = 2;
 /// Minimum budget of write-behind for each rank, in bytes: with less, calls would wait for every piece.
 pub const LEAST_BUDGET: u64 = 1 << 20;
@@ -123,8 +123,8 @@ pub const CACHED_RING: u64 = 4 << 20;
 /// Minimum number of windows of a ring, even if they exceed [`CACHED_RING`].
 pub const WINDOWS_AHEAD: u64 = 4;
 
-/// Number of windows of an aggregator in the first exchange of a file: filling, sending and writing then go on at the
-/// same time, and what does not overlap is the first window and the last.
+/// Number of windows of an aggregator in the first exchange of a file. With several windows, filling, sending and writing
+/// overlap in time, except in the first window and the last.
 pub const WINDOWS_IN_CALL: u64 = 32;
 /// Minimum size of a window in the first exchange of a file, in bytes: what a call on a file over a network costs.
 pub const LEAST_EXCHANGED: u64 = REMOTE_CALL;

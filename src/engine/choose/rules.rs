@@ -3,11 +3,11 @@
 //! The rules are pure functions of values that all ranks agree on, so all ranks choose the same path. Before the agreement, other
 //! ranks may not be in the call yet.
 //!
-//! Another library may write the file between collective calls by data sieving: it reads a range, replaces its pieces
-//! and writes the range back (ROMIO, in independent writes; under a lock that this library does not take). A rank that
-//! has not arrived may be doing that, and would overwrite what others have written early. So where a caller names such
-//! [writers](WritersBeside), ranks write early only after they have agreed on it, and from then on every rank keeps
-//! its other library from sieving ([`EarlyWrites::are_agreed_on`]).
+//! Another library may write the file between collective calls by data sieving: it reads a range, replaces its pieces and
+//! writes the range back. (ROMIO does so in independent writes, under a lock that this library does not take.) A rank that
+//! has not arrived may be sieving, and would overwrite the bytes that others have written early. So if a caller names such
+//! [writers](WritersBeside), ranks write early only after they have agreed on it. From then on every rank keeps its other
+//! library from sieving ([`EarlyWrites::are_agreed_on`]).
 
 use tributary_base::wire;
 

@@ -131,9 +131,9 @@ impl ExchangeWindows {
     /// has up to four windows of `largest` bytes in memory, or smaller ones that take no more. `unit` bytes lie in one
     /// window if they fit.
     ///
-    /// Each aggregator gets several windows, so that it fills one while it writes others; but no more than messages are
-    /// worth: a rank sends one for each window in which it has bytes. If `learned` has the paces of an earlier call, and
-    /// what a window costs in nanoseconds, the number of windows follows from them.
+    /// Each aggregator gets several windows, so that it fills one while it writes others. More windows cost more messages: a
+    /// rank sends one for each window in which it has bytes. If `learned` has the paces of an earlier call, and the cost of a
+    /// window in nanoseconds, the number of windows follows from them.
     pub fn of(
         amount: &AccessStats,
         (senders, aggregators): (usize, usize),

@@ -102,10 +102,10 @@ impl Exchange<'_> {
         self.observers.stage(CallStage::Metadata);
         let plan = self.plan(Direction::Write, file, layout).await?;
         let announced = self.announce_writes(&plan);
-        // SAFETY: `returns_at_end` is set by `File::transfer`, which polls this future to its end before it returns to
-        // the owner of the memory, and by `Asked::polled_to_end`, whose caller promises to do so before the memory is
-        // freed. The value is dropped at the end of this function, so before that. (If a panic unwinds a poll instead,
-        // the value is dropped then, before the caller of the poll runs.)
+        // SAFETY: `File::transfer` sets `returns_at_end`, and polls this future to its end before it returns to the owner of
+        // the memory. `Asked::polled_to_end` sets it too, and its caller promises the same before the memory is freed. The
+        // value is dropped at the end of this function, so before that. (If a panic unwinds a poll instead, the value is
+        // dropped then, before the caller of the poll runs.)
         let zero_copy = self.returns_at_end.then(|| unsafe { ZeroCopySends::new(source) });
         let rounds = Writing::new(&plan, source, &self.observers.watchdog, self.observers.has_timeline());
         let rounds = rounds.with_zero_copy(zero_copy.as_ref(), self.endpoint);

@@ -1,5 +1,5 @@
-//! The state of a rank in the data phase of a write or a read: its part in each round, and the windows of an aggregator, one for
-//! each round, with the messages for each window.
+//! The state of a rank in the data phase of a write or a read: its part in each round. On an aggregator also its windows, one
+//! for each round, and the messages for each window.
 //!
 //! A rank takes part only in the rounds for which it has data, or owns a window with data. All ranks number rounds
 //! alike and take them in ascending order. So all ranks that take part in the lowest unfinished round have reached it,

@@ -346,10 +346,10 @@ impl File {
         Ok(all.report(direction, agreed, aggregators, own.as_ref()))
     }
 
-    /// Begins a collective call if hosts cache independently: makes bytes visible that this rank has written in
-    /// independent calls; a call that reads then reopens the file after all ranks have done so. The inner result is
-    /// this rank's outcome. Collective: a call that reads costs one more agreement, which also finds ranks in different
-    /// calls.
+    /// Begins a collective call if hosts cache independently. Makes the bytes visible that this rank has written in
+    /// independent calls. For a call that reads, then reopens the file, after all ranks have made their bytes visible. The
+    /// inner result is this rank's outcome. Collective: a call that reads costs one more agreement, which also finds ranks in
+    /// different calls.
     ///
     /// # Errors
     /// Ranks are in different calls; errors of the message transport. The inner errors are the errors of

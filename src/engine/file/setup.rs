@@ -1,5 +1,5 @@
-//! The settings that are fixed when a file is opened: those that its I/O depends on ([`FileTerms`]), as plain data; the
-//! groups of its ranks, by the memory that they share; and two planners, of windows in shared memory and of exchanges.
+//! The settings that are fixed when a file is opened: plain data on which its I/O depends ([`FileTerms`]); the groups of its
+//! ranks that share memory; and two planners, of windows in shared memory and of exchanges.
 
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -1,6 +1,6 @@
-//! The direct path: every rank writes or reads its own extents. In a write, large pieces go from the caller's memory,
-//! small ones are packed; in a read, pieces that are near to each other are read in one call, with the gaps between
-//! them.
+//! The direct path: every rank writes or reads its own extents. In a write, large pieces are written from the caller's
+//! memory, and small pieces are packed. In a read, pieces that are near to each other are read in one call, with the gaps
+//! between them.
 
 use std::cell::RefCell;
 

@@ -3,11 +3,10 @@
 //!
 //! On such a file system, a host sees what another host has written after the other host closed the file and this host
 //! reopened it (*close-to-open consistency*). MPI promises more: a rank sees its own bytes at once, also bytes that an
-//! aggregator on another host has written for it, and of two calls the bytes of the later call stay. So
+//! aggregator on another host has written for it. If two calls write the same bytes, the bytes of the later call stay. So
 //!
 //! - a rank that has written in a collective call makes its bytes visible before the ranks agree on the end of the call
-//!   ([`calls::settle`]); an error of the file system, such as a full quota, is then
-//!   an error of the call;
+//!   ([`calls::settle`]). An error of the file system, such as a full quota, is then an error of the call;
 //! - bytes that a rank has written in independent calls are made visible at the beginning of the next collective call;
 //! - a rank reopens the file before it reads what other hosts may have written: in a collective call, after all ranks
 //!   have made their bytes visible. If reopening is not enough, the storage does more ([`calls::see_other_hosts`]).

@@ -1,7 +1,7 @@
 //! A write through windows in shared memory: copies a rank's bytes into the windows, and writes complete windows to the file.
 //!
-//! Any rank may write windows: one rank at a time, in ascending order, because file systems lock a file during a write;
-//! several ranks at a time if the file itself takes the time, and not the lock or a copy.
+//! Any rank may write windows. Usually one rank writes at a time, in ascending order, because file systems lock a file during
+//! a write. Several ranks write at a time if the file is slow for another reason than this lock or a copy.
 
 use std::cell::{OnceCell, RefCell};
 use std::ops::Range;

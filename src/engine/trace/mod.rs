@@ -1,12 +1,12 @@
 //! Observes and reports the calls on an open file. [`Observers`] are the clock, the stall watchdog, and the capture with its
-//! timeline: a call reports to them when it begins, which stage it is in, and when it ends. They change nothing in the call,
-//! and use no other module of the engine.
+//! timeline. A call reports its begin, its stages and its end to them. They change nothing in the call, and use no other
+//! module of the engine.
 //!
 //! | module | holds |
 //! |---|---|
 //! | [`path`] | the path of a call's bytes and its reason, as reports print them |
-//! | [`clock`], [`counts`] | the times of the phases of a call, and its numbers on one rank |
-//! | [`report`] | the numbers of a call over all ranks |
+//! | [`clock`], [`counts`] | the times of the phases of a call, and its totals on one rank |
+//! | [`report`] | the totals of a call over all ranks |
 //! | [`timeline`] | the times of one rank's windows |
 //! | [`capture`] | the capture of every call: the format, and what reads it |
 //! | [`watchdog`] | the warning about a rank that waits long |

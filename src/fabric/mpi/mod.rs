@@ -38,8 +38,8 @@ const PANICKED: i32 = 101;
 
 /// Initialises MPI, unless it is initialised already. Collective over the program: every rank calls it.
 ///
-/// A program that is not linked with an MPI library loads one first: the library that `$TRIB_MPI` names, or the library
-/// of the launcher that started the program, if the dynamic linker or a folder beside `mpiexec` has it.
+/// A program that is not linked with an MPI library loads one first. This is the library that `$TRIB_MPI` names, or the
+/// library of the launcher that started the program, if the dynamic linker or a folder beside `mpiexec` has it.
 ///
 /// An MPI that is initialised here returns errors instead of aborting (MPI_ERRORS_RETURN on MPI_COMM_WORLD and
 /// MPI_COMM_SELF). If the program has initialised MPI itself, its error handlers stay. MPICH calls the handler of

@@ -81,8 +81,9 @@ impl Wire for Cores {
 impl Cores {
     /// Number of integers in an agreement.
     pub const INTEGERS: usize = 6;
-    /// Operation that merges each integer over ranks: minimum number of cores that a rank may run on, and of cores of its
-    /// machine; minimum and maximum of a hash of the machine, and of a hash of the set of cores.
+    /// Operation that merges each integer over ranks. The integers are: the minimum number of cores that a rank may run on,
+    /// the minimum number of cores of its machine, minimum and maximum of a hash of the machine, and minimum and maximum of a
+    /// hash of the set of cores.
     pub const OPS: [ReduceOp; Self::INTEGERS] = [Min, Min, Min, Max, Min, Max];
 
     /// Returns the facts of this process.

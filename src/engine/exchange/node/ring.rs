@@ -48,8 +48,8 @@ pub fn reserve(group: &GroupMemory, aggregators: usize, (largest, round): (u64, 
 }
 
 shareable! {
-    /// The entry of the message to (or from) one aggregator, in shared memory: the call and the round of the message, where
-    /// it lies ([`MessagePlace`]), and the number of its bytes that members have copied or left out.
+    /// The entry of the message to (or from) one aggregator, in shared memory. It has the call and the round of the message,
+    /// its place ([`MessagePlace`]), and the number of its bytes that members have copied or left out.
     pub struct RingEntry {
         call: AtomicU64,
         round: AtomicU64,

@@ -54,9 +54,9 @@ pub fn may_have_buffered_bytes() -> bool {
     IS_USED.load(Ordering::Relaxed)
 }
 
-/// Waits until an access of `range` in the file at `path` finds what this rank and others have written in collective
-/// calls, and the end that these calls gave the file: for an access that the library does not run. Does nothing if no
-/// bytes were buffered. Local.
+/// Waits before an access of `range` in the file at `path` that this library does not run. After the wait, the access finds
+/// the bytes that this rank and others have written in collective calls, and the end that these calls gave the file. Does
+/// nothing if no bytes were buffered. Local.
 ///
 /// # Errors
 /// The file cannot be opened, asked or locked, so that it is unknown if the bytes are there.
