@@ -125,8 +125,7 @@ impl Packed {
         Self::read_with_end(bytes).map(|(packed, _)| packed)
     }
 
-    /// Does what [`Packed::read`] does. Also returns the end of the last extent in sequence (0 for an empty
-    /// sequence).
+    /// Reads a sequence like [`Packed::read`]. Also returns the end of the last extent in sequence (0 for an empty sequence).
     ///
     /// # Errors
     /// The errors of [`Packed::read`].

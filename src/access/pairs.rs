@@ -198,8 +198,8 @@ impl PairCursor {
         Some(pair)
     }
 
-    /// Decodes pairs until the history is full, after all earlier pairs have been taken. Stops for good at damaged
-    /// bytes.
+    /// Decodes pairs until the history is full, after all earlier pairs have been taken. After damaged bytes, it decodes
+    /// nothing more.
     fn decode(&mut self, bytes: &[u8]) {
         let end = self.history.seen + HISTORY as u64;
         while self.history.seen < end && self.at <= bytes.len() {

@@ -303,11 +303,11 @@ impl Endpoint {
 /// of the last [`Memory::turn_to`]; calls for the messages of one rank come in the order of the schedules.
 pub struct InFlight {
     runs: VecDeque<Run>,
-    /// Number of schedules that have left.
+    /// Number of schedules that have ended and left the flight.
     first: u64,
-    /// Schedule, counted from the first that ever joined, and operation of each message.
+    /// For each message in flight: the number of its schedule (the first that joined has number 0), and its operation.
     by_ticket: HashMap<Ticket, (u64, OpId)>,
-    /// Messages that have arrived before one of the same rank for an earlier schedule.
+    /// Messages that have arrived before a message from the same rank for an earlier schedule.
     early: Vec<(u64, OpId, Message)>,
     /// Memory for completions.
     done: Vec<Completion>,

@@ -154,8 +154,8 @@ impl<'a> Contribution<'a> {
 }
 
 impl Decoded {
-    /// Decodes a contribution; `None` if its facts or ranges are damaged. Data that is not whole blocks of the announced
-    /// length counts as not brought: the ranks still have their data.
+    /// Decodes a contribution; `None` if its facts or ranges are damaged. Small data that is not whole blocks of the
+    /// announced length is ignored: the ranks still have it.
     fn from(body: &[u8]) -> Option<Self> {
         let mut rest = body;
         let mut facts: Facts = wire::take(&mut rest)?;

@@ -124,7 +124,7 @@ impl CallOutcome {
         CallTimes { exchange: total.saturating_sub(wait), file: self.file_times, total }
     }
 
-    /// Returns the report of a call with this outcome of all ranks. `own` is this rank's numbers, if bytes moved after the
+    /// Returns the report of a call with this outcome of all ranks. `own` are this rank's totals, if bytes moved after the
     /// first agreement.
     pub fn report(
         &self,

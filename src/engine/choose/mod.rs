@@ -21,10 +21,10 @@ pub mod windows;
 
 // Pieces that a rank writes or reads by itself. Sizes are means of one rank's pieces, in bytes; counts are of one rank.
 
-/// Minimum size of pieces that go directly: that saves a copy, and a system call costs about as much as copying this
-/// number of bytes.
+/// Minimum size of pieces that a rank writes or reads directly. This saves a copy of the piece; the additional system call
+/// costs about as much as copying this number of bytes.
 pub const LARGE_PIECE: u64 = 16 << 10;
-/// Minimum size of pieces that go directly in a write of few pieces: a few more system calls do not matter.
+/// Minimum size of pieces that a rank writes directly if they are few: a few more system calls do not matter.
 pub const LARGE_OF_FEW: u64 = 4 << 10;
 /// Minimum size of pieces that a rank that shares memory reads directly before the ranks agree. Larger than
 /// [`LARGE_PIECE`], because a window is read once for all ranks, in large calls and ahead.
@@ -37,8 +37,7 @@ pub const FEW_PIECES: u64 = 4;
 pub const FEW_BESIDE_WINDOWS: u64 = 8;
 /// A rank reads its whole range if the gaps are at most 1 / `DENSE_PART` of it (a quarter).
 pub const DENSE_PART: u64 = 4;
-/// A rank reads pieces by itself if they are at least this far apart, in bytes: most bytes of a window would be read in
-/// vain.
+/// Minimum distance in bytes between pieces that a rank reads by itself: most bytes of a window would be read for no rank.
 pub const FAR_APART: u64 = 8 << 10;
 /// Maximum number of window bytes for each byte of data; above it, few pieces are written or read directly.
 pub const MOSTLY_EMPTY: u64 = 64;
@@ -68,8 +67,8 @@ pub const FOOTPRINT_GAP: u64 = 32 << 10;
 /// Maximum number of bytes of an encoded footprint. A longer one is sent as unknown.
 pub const FOOTPRINT_BYTES: usize = 8 << 10;
 
-/// Minimum length in bytes of a message that is sent directly from the caller's memory, if it is one piece there.
-/// Packing a shorter one costs less than a message with memory of its own.
+/// Minimum length in bytes of a message that is sent from the caller's memory without a copy, if it is contiguous there.
+/// Copying a shorter message into a block with others costs less than a message of its own.
 pub const WORTH_ZERO_COPY: u64 = 4 << 10;
 
 // Calls on the file, and windows. All are in bytes, except counts.
@@ -78,8 +77,8 @@ pub const WORTH_ZERO_COPY: u64 = 4 << 10;
 pub const LOCAL_CALL: u64 = 4 << 10;
 /// Cost of a call on a file system that locks stripes or blocks: about as much as copying this number of bytes.
 pub const REMOTE_CALL: u64 = 256 << 10;
-/// Maximum number of runs of data in a group that are always written one by one if gaps between them must be read: that
-/// may need a disk.
+/// A group of at most this number of runs is always written run by run if its gaps would have to be read: such a read may
+/// need a disk.
 pub const FEW_RUNS: u64 = 16;
 /// The file system is asked which bytes of gaps have data if that may save this number of calls, so that a useless answer
 /// costs little. Where the file has data, as many bytes as these calls cost are read before the next question.
@@ -154,7 +153,8 @@ pub const WORTH_CHANGING: u64 = 16;
 pub const SLOW_TIMES: u64 = 3;
 /// An aggregator is slow in a single call if it spends this many times the mean time of the others in the file.
 pub const CLEARLY_SLOW: u64 = 3;
-/// Minimum time of a call in microseconds from which the next calls learn: less is noise, and little to gain.
+/// Minimum time of a call in microseconds from which the next calls learn: shorter times are mostly noise, and little can be
+/// gained.
 pub const WORTH_LEARNING: u64 = 20_000;
 /// Minimum number of bytes of each aggregator in a call from which the next calls learn.
 pub const LEARNED_FROM: u64 = 1 << 20;
@@ -178,8 +178,7 @@ pub const KEPT_REQUESTS: u64 = 16 << 20;
 
 /// Assumed number of bytes of a packed list for each extent, if lists do not compress.
 pub const PACKED_EXTENT: f64 = 3.0;
-/// Two layers are chosen if the estimate says that they save more than this part of the time: the estimate is no more
-/// accurate.
+/// Minimum part of the time that two layers must save, by the estimate, to be chosen: the estimate is not more accurate.
 pub const WORTH_LAYERING: f64 = 0.15;
 /// Maximum number of extents of a rank that are examined to count the windows that it touches: examining all would take
 /// as long as much of the call.

@@ -77,8 +77,8 @@ impl Rules<'_> {
         }
     }
 
-    /// Returns the minimum mean size in bytes of pieces that go directly: the cost of a system call, or the hint
-    /// `trib_direct_min` if the file system locks larger units.
+    /// Returns the minimum mean size in bytes of pieces that are written or read directly: the cost of a system call, or the
+    /// hint `trib_direct_min` if the file system locks larger units.
     fn large(&self) -> u64 {
         if self.windows.lock_unit > 1 { self.hints.direct_min } else { self.hints.direct_min.min(LARGE_PIECE) }
     }

@@ -269,8 +269,8 @@ fn append(rest: &mut &mut [u8], bytes: &[u8]) {
     *rest = after;
 }
 
-/// A queue of flows, sorted by the next round in which they have bytes. Finding the flows of a round costs O(log flows)
-/// each.
+/// A queue of flows, sorted by the next round in which they have bytes. Finding the flows of a round costs O(log flows) for
+/// each of them.
 #[derive(Debug, Default)]
 pub struct RoundQueue(BinaryHeap<Reverse<(u64, usize)>>);
 

@@ -301,9 +301,9 @@ fn sends_of_bodies(bodies: impl Iterator<Item = usize> + Clone) -> [Vec<Transfer
     })
 }
 
-/// Sends each receiver of the route its body, and returns the bodies from `sources` (ascending; empty unless this rank
-/// is a receiver). `targets` is empty if this rank sends nothing. If rank a sends to b, b must have a as a source, and
-/// the other way round. A body may be empty. Collective over the ranks that have targets or sources.
+/// Sends each receiver of the route its body, and returns the bodies from `sources` (ascending; empty unless this rank is a
+/// receiver). `targets` is empty if this rank sends nothing. Rank a sends to rank b if and only if b has a among its sources.
+/// A body may be empty. Collective over the ranks that have targets or sources.
 ///
 /// # Errors
 /// Errors of the message transport; a damaged head, after which the exchange cannot continue.

@@ -164,7 +164,8 @@ impl ExchangePlanner {
     }
 
     /// Learns from an exchange of `amount` with these layers of messages, which took `took`, unless the hints forbid it.
-    /// Returns true if something changed: the same on all ranks. The next file on the same file system begins with it. Local.
+    /// Returns true if something changed: the same on all ranks. The next file on the same file system begins with the new
+    /// values. Local.
     pub fn learn(&self, learned: &mut Learned, amount: &AccessStats, layers: Layering, took: &CallTimes) -> bool {
         let (aggregators, senders) = (&self.roles(amount.bytes).aggregators, self.senders(layers));
         if self.is_fixed || aggregators.len() != self.roles.aggregators.len() {

@@ -22,7 +22,7 @@ use crate::fabric::{Endpoint, InFlight, Traffic};
 use crate::schedule::{Buffer, Schedule};
 use crate::world::clock;
 
-/// The data phase of one rank in a read.
+/// State of one rank in the data phase of a read.
 pub struct Reading<'a> {
     at: Rounds<'a>,
     sink: Sink<'a>,
@@ -49,7 +49,7 @@ impl<'a> Reading<'a> {
     ///
     /// # Errors
     /// Errors of the message transport. A failure to read stays in the queue for the agreement, and a lack of memory for a
-    /// message in the counts; the bytes delivered are then undefined.
+    /// message stays in the counts. The bytes delivered are then undefined.
     pub async fn run(mut self, endpoint: &mut Endpoint, queue: &mut Option<WindowQueue>) -> Result<DataCounts> {
         let mut flight = endpoint.flight(DATA);
         loop {

@@ -22,7 +22,7 @@ use crate::schedule::{Buffer, Schedule};
 use crate::topology::Rank;
 use crate::world::clock;
 
-/// The data phase of one rank in a write.
+/// State of one rank in the data phase of a write.
 pub struct Writing<'a> {
     at: Rounds<'a>,
     source: Source<'a>,
@@ -53,7 +53,7 @@ impl<'a> Writing<'a> {
     ///
     /// # Errors
     /// Errors of the message transport. A failure to write stays in the queue for the agreement, and a lack of memory for a
-    /// message in the counts.
+    /// message stays in the counts.
     pub async fn run(mut self, endpoint: &mut Endpoint, queue: &mut Option<WindowQueue>) -> Result<DataCounts> {
         if let Err(error) = self.run_rounds(endpoint, queue).await {
             // If the error ends the job, end it here, before the memory of messages in flight is freed.

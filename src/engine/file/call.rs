@@ -272,9 +272,9 @@ impl File {
         Ok(())
     }
 
-    /// Makes the first agreement of a call; sets what was agreed, and this rank's error. `early` is the outcome if this
-    /// rank has moved its bytes already; `wants_early` is true if it has moved them, or would if it were allowed. Returns the
-    /// extents of the file in which every byte has data, if they are known. Collective over the team.
+    /// Makes the first agreement of a call; sets its result, and this rank's error. `early` is the outcome if this rank has
+    /// moved its bytes already; `wants_early` is true if it has moved them, or would if it were allowed. Returns the extents
+    /// of the file in which every byte has data, if they are known. Collective over the team.
     ///
     /// # Errors
     /// Errors of the message transport.

@@ -231,8 +231,7 @@ fn may_share(endpoint: &Endpoint, hints: &Hints, in_nodes: bool) -> bool {
     lets_share(hints, (endpoint.ranks(), endpoint.shares_memory()), in_nodes)
 }
 
-/// Returns the value of [`may_share`] for `ranks` ranks. `unasked` is true if ranks of a host share memory without a
-/// hint.
+/// Returns the value of [`may_share`] for `ranks` ranks. `unasked` is true if ranks of a host share memory by default.
 fn lets_share(hints: &Hints, (ranks, unasked): (usize, bool), in_nodes: bool) -> bool {
     let pretended = (1..ranks).contains(&hints.ranks_per_node);
     match hints.shared_memory {
@@ -242,8 +241,7 @@ fn lets_share(hints: &Hints, (ranks, unasked): (usize, bool), in_nodes: bool) ->
     }
 }
 
-/// Returns if all ranks share memory, and if the ranks of each host do, with the ranks on `nodes` hosts. For
-/// predictions.
+/// Returns (all ranks share memory, the ranks of each host share memory) for `ranks` ranks on `nodes` hosts. For predictions.
 pub fn shares_memory_on_nodes(hints: &Hints, ranks: usize, nodes: usize) -> (bool, bool) {
     let shares = |in_nodes| lets_share(hints, (ranks, true), in_nodes);
     (nodes == 1 && shares(false), nodes > 1 && shares(true))

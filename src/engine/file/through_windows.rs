@@ -155,7 +155,7 @@ pub fn sorted(file: &Extents, layout: &BufferLayout) -> (Option<SortedAccess>, R
     }
 }
 
-/// Returns the access in ascending order, without bytes that an earlier extent has. 64 bytes of memory a piece.
+/// Returns the access in ascending order, without bytes that an earlier extent has. Takes 64 bytes of memory for each piece.
 fn ascending(file: &Extents, layout: &BufferLayout) -> Result<SortedAccess> {
     let (mut to, mut from, mut covered) = (Vec::new(), Vec::new(), 0);
     for piece in in_order(file, layout) {

@@ -227,7 +227,7 @@ mod tests {
             super::write_complete(self, (count, LEN as u64), || most, take, write);
         }
 
-        /// Does what [`place`](super::super::window_writer::place) does, with data in every window.
+        /// Acts like [`place`](super::super::window_writer::place), with data in every window.
         fn run(&self, most: u32) {
             let state = self.0;
             for number in 0..state.written.len() as u64 {

@@ -295,7 +295,8 @@ pub fn place_in_window(writer: &WindowWriter<'_>, number: u64, walk: &mut Walk<'
     }
 }
 
-/// Does what [`place_in_window`] does. `copy` copies the bytes of a piece to a place of the window that has room for them.
+/// Copies pieces like [`place_in_window`]. `copy` copies the bytes of a piece to a place of the window that has room for
+/// them.
 #[inline]
 fn place_pieces(
     writer: &WindowWriter<'_>,

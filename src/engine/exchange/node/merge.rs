@@ -44,8 +44,8 @@ pub struct Merged {
 }
 
 impl Merged {
-    /// Merges the lists of members, window by window: O(extents log extents of a window). If several members have a
-    /// byte, the byte of the highest member is used.
+    /// Merges the lists of members, window by window: O(extents log extents of a window). If several members have a byte, the
+    /// byte of the member with the highest index is used.
     pub fn of(aggregator: usize, members: &[(usize, Packed)], domains: &Domains) -> Self {
         let mut flows: Vec<_> =
             members.iter().map(|(member, packed)| (*member, Flow::new(aggregator, packed.clone()))).collect();

@@ -75,8 +75,8 @@ impl KeptErrors {
         self.0.first_key_value().map(|(_, kept)| kept.full())
     }
 
-    /// Notes the outcome of a collective call, the same on all ranks. An error of another rank displaces no error of
-    /// this rank.
+    /// Notes the outcome of a collective call, the same on all ranks. Forgets this rank's error if the call has returned it.
+    /// If the call has returned another rank's error, this rank's errors stay.
     pub fn returned<T>(&mut self, outcome: &Result<T>) {
         if let Err(error) = outcome {
             self.0.retain(|_, kept| kept.full() != *error);

@@ -481,8 +481,8 @@ impl WriteBehind {
         }
     }
 
-    /// Makes sure that a thread will write. Starts another one if the file is slow and none is idle. Returns false if
-    /// there is none.
+    /// Ensures that a thread will write the buffered bytes. Starts another thread if the file is slow and none is idle.
+    /// Returns false if there is no thread.
     fn has_thread(self: &Arc<Self>, state: &mut WriteBehindState) -> bool {
         let most = if state.is_slow { self.limits.threads } else { 1 };
         if state.idle as usize <= state.left.waiting() && state.threads < most {

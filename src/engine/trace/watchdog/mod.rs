@@ -89,8 +89,8 @@ pub struct StallWatchdog {
     others: Option<String>,
     /// Counts the begins and the ends of waits: odd while the rank waits.
     turns: AtomicU64,
-    /// Name of the call of the last wait, and the address of this name: most calls have the same name as the call
-    /// before.
+    /// Name of the call of the last wait. `named` is the address of this name: a call with the name of the call before stores
+    /// nothing.
     call: Mutex<&'static str>,
     named: AtomicUsize,
     /// The current [`CallStage`], encoded.
