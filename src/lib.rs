@@ -38,7 +38,7 @@
 //!
 //! | you need | items |
 //! |---|---|
-//! | a shared file | [`File`], [`Mode`], [`Operation`] (a non-blocking call), [`Settings`]; its reports [`CallReport`], [`ReadReport`] |
+//! | a shared file | [`File`], [`Mode`], [`Operation`] (non-blocking), [`Settings`]; reports: [`CallReport`], [`ReadReport`] |
 //! | what a rank writes or reads | [`Extents`], [`FileView`]; its memory: [`BufferLayout`], [`Source`], [`Sink`] |
 //! | ranks | [`Endpoint`] on [`mpi`] or on [`threads`]; a fabric of your own implements [`Transport`] |
 //! | settings | [`Hints`], from code; [`Environment`], from variables and files too |
