@@ -144,8 +144,8 @@ impl Learned {
         }
     }
 
-    /// Notes that ranks have sent messages to aggregators: all ranks, unless the messages were `layered`. Returns true if
-    /// this is new.
+    /// Notes that ranks have sent messages to aggregators. Unless the messages were `layered`, all ranks have. Returns true
+    /// if all ranks are connected now and were not before.
     pub fn connect(&mut self, layered: bool) -> bool {
         let is_new = !layered && !self.connected;
         self.connected |= is_new;

@@ -102,8 +102,8 @@ pub const SLOW_WRITES: u32 = 2;
 pub const PACKED_FOR_CALL: usize = 512 << 10;
 /// Minimum length in bytes of a piece that is not packed, but written from, or read into, the caller's memory.
 pub const WHOLE_PIECE: u64 = 64 << 10;
-/// Minimum mean length in bytes of the extents of a full window that is written directly from its messages. Copying
-/// shorter ones into a window costs less than a part of a call each.
+/// Minimum mean length in bytes of the extents of a full window that is written directly from its messages. Copying a shorter
+/// extent into a window costs less than an entry for it in a vectored write.
 pub const LARGE_IN_WINDOW: u64 = 1 << 10;
 /// Maximum number of bytes of full windows in shared memory that are one write: other windows wait for their memory
 /// meanwhile.

@@ -109,8 +109,8 @@ impl WindowPlanner {
 /// Maximum number of windows of an aggregator that are in memory at a time, if no hint sets the number.
 const MOST_OPEN: u64 = 8;
 
-/// Maximum number of windows of the largest size that an aggregator has in memory: with two, the file often waits for a
-/// window, as all aggregators and their messages share links.
+/// Maximum number of windows of the largest size that an aggregator has in memory. With two, the file often waits for a
+/// window, because all aggregators and their messages share links.
 const LARGEST_OPEN: u64 = 4;
 
 /// Size of a page in the cache of a file system, in bytes: windows that no hint sets are whole pages.

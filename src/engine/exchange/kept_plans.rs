@@ -149,9 +149,9 @@ impl Cached {
         is_whole && left.end == self.end.wrapping_add(by as u64)
     }
 
-    /// Returns about the number of windows that the access touches. `count` computes the number at the first use.
-    /// (Needed for every call that may repeat: if the plan does not fit on another rank, a new plan needs the sum over
-    /// all ranks.)
+    /// Returns the approximate number of windows that the access touches. `count` computes the number at the first use.
+    /// (Every call that may repeat needs it: if the plan does not fit on another rank, a new plan needs the sum over all
+    /// ranks.)
     pub fn touched(&self, count: impl FnOnce() -> u64) -> u64 {
         *self.touched.get_or_init(count)
     }

@@ -234,8 +234,8 @@ impl Inflow {
         rest.is_empty()
     }
 
-    /// Returns the `len` bytes of the window that the source wants, packed in order; zeros where there is no window
-    /// `from` to read. Returns an empty message if there is no memory for it.
+    /// Returns the `len` bytes of the window that the source wants, packed in order. They are zeros if `from`, the bytes of
+    /// the window, is `None`. Returns an empty message if there is no memory for it.
     pub fn collect(&mut self, window: &Window, from: Option<&[u8]>, len: u64) -> Bytes {
         let placing = &mut self.placing;
         let message = Block::message(len, |mut rest| match from {

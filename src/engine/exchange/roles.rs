@@ -81,7 +81,7 @@ impl Roles {
         self.chooser.costs.core
     }
 
-    /// Returns about the number of windows in which an access has bytes; 0 if no choice needs this number. O(extents),
+    /// Returns the approximate number of windows in which an access has bytes; 0 if no choice needs this number. O(extents),
     /// up to a few thousand.
     pub fn touched(&self, file: &Extents) -> u64 {
         if self.open.any() { self.window_counter.clone().by(file) } else { 0 }

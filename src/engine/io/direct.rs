@@ -131,8 +131,8 @@ per_thread! {
     static PIECES: RefCell<Vec<Piece>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Reads an access directly. Gaps of up to `bridge` bytes are read too, to save calls. Memory for bytes past the end
-/// of the file is unchanged. Local.
+/// Reads an access without other ranks. Gaps of up to `bridge` bytes are read too, to save calls. Memory for bytes past the
+/// end of the file is unchanged. Local.
 pub fn read(
     storage: &dyn Storage,
     file: &Extents,

@@ -1,5 +1,5 @@
-//! Helper threads of an aggregator that write full windows, and read windows ahead, while ranks exchange other windows:
-//! one, and several if the file is slow. The threads send no messages.
+//! Helper threads of an aggregator that write full windows, and read windows ahead, while ranks exchange other windows. There
+//! is one thread, or several if the file is slow. The threads send no messages.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};

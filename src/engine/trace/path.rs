@@ -273,8 +273,8 @@ pub enum AutoKernel {
     },
     /// Flat, although two layers were chosen, by `auto` or by a hint: the ranks of a node share no memory.
     NoNodeMemory,
-    /// Flat, although a hint chose two layers: no local aggregator has members, by the hint for their number or by the
-    /// order of ranks on nodes.
+    /// Flat, although a hint chose two layers: no local aggregator has members, because of the hint for their number or of
+    /// the order of ranks on nodes.
     NoMembers,
 }
 

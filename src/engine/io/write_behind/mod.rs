@@ -171,8 +171,8 @@ impl WriteBehind {
         self.state.wait(state)
     }
 
-    /// Waits while `is_early` is true. The caller writes meanwhile what no thread writes: threads have a low priority,
-    /// and may get no core where other ranks use all of them.
+    /// Waits while `is_early` is true. Meanwhile the caller writes bytes that no thread is writing: threads have a low
+    /// priority, and may get no core if other ranks use all cores.
     fn wait_while<'a>(
         &'a self,
         mut state: MutexGuard<'a, WriteBehindState>,
@@ -305,8 +305,8 @@ impl WriteBehind {
         Ok(())
     }
 
-    /// Waits until all bytes of `range` are in the file. After a wait for the whole file, its size is its end: another rank, or
-    /// MPI, may truncate it then.
+    /// Waits until all bytes of `range` are in the file. After a wait for the whole file, this rank keeps no end of its own:
+    /// another rank, or MPI, may then truncate the file.
     ///
     /// # Errors
     /// The file cannot be opened or locked.

@@ -1,5 +1,5 @@
-//! The files of this process whose collective writes buffer bytes: for the end of the process, and for calls that know
-//! a path only.
+//! The files of this process whose collective writes buffer bytes. The end of the process needs them, and calls that know
+//! only a path.
 
 use std::io;
 use std::ops::Range;
