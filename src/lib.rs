@@ -38,7 +38,7 @@
 //!
 //! | you need | items |
 //! |---|---|
-//! | a shared file | [`File`], [`Mode`], [`Operation`] (a non-blocking call), [`Settings`]; its reports [`CallReport`], [`ReadReport`] |
+//! | a shared file | [`File`], [`Mode`], [`Operation`] (non-blocking), [`Settings`]; reports: [`CallReport`], [`ReadReport`] |
 //! | what a rank writes or reads | [`Extents`], [`FileView`]; its memory: [`BufferLayout`], [`Source`], [`Sink`] |
 //! | ranks | [`Endpoint`] on [`mpi`] or on [`threads`]; a fabric of your own implements [`Transport`] |
 //! | settings | [`Hints`], from code; [`Environment`], from variables and files too |
@@ -83,7 +83,7 @@ pub use tributary_base::{
 };
 pub use tributary_drivers as drivers;
 
-/// The README's example is compiled with the documentation's.
+/// Compiles the README's example as a documentation test.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;

@@ -11,24 +11,23 @@ pub struct AccessStats {
     pub start: u64,
     /// Highest end in the file; 0 without data. In an agreed read, at most the end of the file.
     pub end: u64,
-    /// Number of bytes.
+    /// Sum of the extents' lengths, in bytes.
     pub bytes: u64,
-    /// Number of extents.
+    /// Number of extents of all these ranks.
     pub requests: u64,
-    /// Maximum number of extents of a rank.
+    /// Largest number of extents that one rank has.
     pub most: u64,
-    /// Estimated number of pairs (rank, window) in which the rank has bytes in the window; 0 if no choice depends
-    /// on it.
+    /// Estimated number of pairs (rank, window) in which the rank has bytes in the window; 0 if no decision needs it.
     pub touched: u64,
 }
 
 wire::fields!(struct AccessStats { start, end, bytes, requests, most, touched });
 
 impl AccessStats {
-    /// The amount of a rank without bytes.
+    /// The statistics of a rank without bytes.
     pub const NONE: Self = Self { start: u64::MAX, end: 0, bytes: 0, requests: 0, most: 0, touched: 0 };
 
-    /// Returns the amount of one rank, which has bytes in `touched` windows.
+    /// Returns the statistics of one rank, which has bytes in `touched` windows.
     #[inline]
     pub fn from_extents(file: &Extents, touched: u64) -> Self {
         let (requests, none) = (file.count(), Self { touched, ..Self::NONE });
@@ -36,7 +35,7 @@ impl AccessStats {
         file.span().map_or(none, of_range)
     }
 
-    /// Merges the amount of other ranks.
+    /// Merges the statistics of other ranks.
     #[inline]
     pub fn merge(&mut self, other: &Self) {
         self.start = self.start.min(other.start);
@@ -47,7 +46,7 @@ impl AccessStats {
         self.touched = self.touched.saturating_add(other.touched);
     }
 
-    /// Returns the part of this amount from `start` to `end`, as if bytes and extents lay evenly in the range.
+    /// Returns the share of these statistics from `start` to `end`, as if bytes and extents lay evenly in the range.
     pub fn within(&self, start: u64, end: u64) -> Self {
         let span = u128::from(self.span().max(1));
         // At most `all`, so the result fits in 64 bits.

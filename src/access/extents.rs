@@ -23,7 +23,7 @@ use crate::error::{Error, Result};
 pub struct Extents {
     pub(super) nodes: Vec<ListNode>,
     pub(super) summary: Summary,
-    /// End of the last extent in sequence, for the check whether offsets ascend.
+    /// End of the last extent in the sequence, in bytes. Shows if an appended extent keeps the offsets ascending.
     pub(super) last_end: u64,
 }
 
@@ -34,7 +34,7 @@ impl Default for Extents {
 }
 
 impl Extents {
-    /// Returns a sequence without extents.
+    /// Returns the sequence of no extents; it takes no heap memory.
     pub const fn empty() -> Self {
         Self { nodes: Vec::new(), summary: Summary::EMPTY, last_end: 0 }
     }
@@ -62,7 +62,7 @@ impl Extents {
         Self::contiguous(offset, len)?.repeat(stride, count)
     }
 
-    /// Packs the extents of `list`, in its order. O(length) time; parts that repeat take no memory.
+    /// Packs the extents of `list`, in its order. O(length) time; a repeated pattern is stored once.
     ///
     /// # Errors
     /// An extent ends above 2^63 - 1.
@@ -81,8 +81,8 @@ impl Extents {
         Ok(Self::from_packed(packer.finish(), last_end))
     }
 
-    /// Reads the wire form of a [`Packed`] from the front of `bytes`, and removes it there. O(encoded bytes), whatever
-    /// they claim.
+    /// Reads the wire form of a [`Packed`] from the front of `bytes`, and removes it there. O(encoded bytes), also if damaged
+    /// bytes claim a huge number of extents.
     ///
     /// # Errors
     /// [`Error::Codec`] on damaged bytes.
@@ -269,14 +269,14 @@ pub(super) enum Base {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct NodeGroup {
     pub(super) nodes: Vec<ListNode>,
-    /// The places in sequence. In each, `offset` is the shift of the first copy in bytes, and `len` is the number of
+    /// The places in sequence, encoded as extents: `offset` is the shift of the first copy in bytes, `len` the number of
     /// copies.
     pub(super) places: Packed,
     /// Number of bytes from a copy to the next copy at the same place.
     pub(super) stride: i64,
 }
 
-/// A base that is repeated along levels.
+/// A node of a sequence: a base (an extent, a list or a group) that is repeated along strided levels.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ListNode {
     pub(super) base: Base,

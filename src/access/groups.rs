@@ -1,5 +1,5 @@
-//! Builds sequences of extents from others: copies at a list of places, and concatenation; and from shapes: subarrays and
-//! block-cyclic distributions. Regular parts stay short, whatever their number of extents.
+//! Builds sequences of extents: copies of a sequence at a list of places, concatenations, subarrays and block-cyclic
+//! distributions. A regular sequence takes little memory, whatever its number of extents.
 
 use std::sync::Arc;
 
@@ -10,10 +10,11 @@ use super::extents::{Base, Extents, ListNode, NodeGroup, check_end, out_of_range
 use super::packed::{Packed, Summary};
 use crate::error::{Error, Result};
 
-/// A sequence with at most this number of extents is packed instead of made a group: a list is faster to walk.
+/// Maximum number of extents of a sequence that is packed into one list. A longer sequence becomes a group: a list is faster
+/// to walk.
 const PACKED_LIMIT: u64 = 256;
-/// Maximum number of extents of a part that is packed together with its neighbours: packed, such a part takes no more
-/// memory than a node.
+/// Maximum number of extents of a part that [`Extents::concat`] packs together with its neighbours. Packed, such a part takes
+/// no more memory than a node.
 const SHORT_PART: u64 = 8;
 
 impl Extents {
@@ -112,7 +113,7 @@ struct Scattered {
     summary: Summary,
     /// End of the last extent in sequence.
     last_end: u64,
-    /// Number of places.
+    /// Number of places with copies.
     places: u64,
 }
 
@@ -141,7 +142,7 @@ impl Regular {
     }
 }
 
-/// Returns the extents without those of length 0; extents that follow one another without a gap become one.
+/// Returns the extents, without extents of length 0; extents that follow one another without a gap become one.
 fn coalesced(extents: impl Iterator<Item = Extent>) -> impl Iterator<Item = Extent> {
     let mut extents = extents.filter(|extent| extent.len > 0).peekable();
     std::iter::from_fn(move || {

@@ -1,5 +1,5 @@
-//! The caller's memory, of which only the pieces are accessed that the buffer layout lists; the direction in which a call moves its
-//! bytes; and short copies from and to it.
+//! The caller's memory. The engine accesses only the pieces that the buffer layout lists. Also the direction of a call, and
+//! short copies from and to this memory.
 //!
 //! The engine must not touch the bytes between the pieces: they may be uninitialised, another thread may be writing them, or
 //! they may belong to another object or to none. So no reference ever covers more than one piece. An address is kept rather
@@ -39,9 +39,9 @@ impl<'a> Source<'a> {
     /// O(1).
     ///
     /// # Safety
-    /// The caller passes this memory only together with a layout whose every byte is valid for reads, and is not written,
-    /// for `'a`; allocated memory of a GPU is allowed too. Nothing is asked of the bytes outside the layout. `start` need not
-    /// be the address of an object, and the pieces may lie in several objects.
+    /// The caller passes this memory only together with a layout whose every byte is valid for reads, and is not written, for
+    /// `'a`; allocated memory of a GPU is allowed too. Bytes outside the layout need not be valid. `start` need not be the
+    /// address of an object, and the pieces may lie in several objects.
     pub unsafe fn from_raw_parts(start: *const u8, len: usize) -> Self {
         Self { start: start.expose_provenance(), len, memory: PhantomData }
     }
@@ -72,8 +72,8 @@ impl<'a> Sink<'a> {
     ///
     /// # Safety
     /// The caller passes this memory only together with a layout whose every byte is valid for reads and writes, and is not
-    /// accessed otherwise, for `'a`; allocated memory of a GPU is allowed too. Nothing is asked of the bytes outside the
-    /// layout. `start` need not be the address of an object, and the pieces may lie in several objects.
+    /// accessed otherwise, for `'a`; allocated memory of a GPU is allowed too. Bytes outside the layout need not be valid.
+    /// `start` need not be the address of an object, and the pieces may lie in several objects.
     pub unsafe fn from_raw_parts(start: *mut u8, len: usize) -> Self {
         Self { start: start.expose_provenance(), len, memory: PhantomData }
     }
@@ -139,7 +139,7 @@ impl<'a, T: AsMut<[u8]> + ?Sized> From<&'a mut T> for Sink<'a> {
     }
 }
 
-/// Memory from which a rank writes, or into which it reads: the direction of an access.
+/// Memory from which a rank writes, or into which it reads. The variant is the direction of the access.
 #[derive(Debug)]
 pub enum Memory<'a> {
     /// The memory whose bytes are written.
@@ -194,25 +194,26 @@ impl Memory<'_> {
     }
 }
 
-/// What a rank writes or reads, with lists that it borrows ([`Access`]) or holds ([`OwnedAccess`]).
+/// An access of a rank: extents of the file, and their memory. It borrows its lists ([`Access`]) or owns them
+/// ([`OwnedAccess`]).
 #[derive(Debug, Clone, Copy)]
 pub struct AccessParts<F, L, M> {
-    /// Extents of the file.
+    /// Extents in the file, in the order of the bytes.
     pub file: F,
-    /// Places of their bytes in the memory.
+    /// Places of these bytes in the memory.
     pub layout: L,
-    /// The memory.
+    /// Memory that holds the bytes of a write, or gets the bytes of a read.
     pub memory: M,
 }
 
-/// What a rank writes or reads in a call. `M` is [`Source`] where only writes occur, and [`Sink`] where only reads do.
+/// The access of a rank in a call. `M` is [`Source`] where only writes occur, and [`Sink`] where only reads do.
 pub type Access<'a, M = Memory<'a>> = AccessParts<&'a Extents, &'a BufferLayout, M>;
 
-/// An access that holds its lists, for a call that begins later.
+/// An access that owns its lists, for a call that begins later.
 pub type OwnedAccess<'a> = AccessParts<Extents, BufferLayout, Memory<'a>>;
 
 impl OwnedAccess<'_> {
-    /// Lends the access to a call.
+    /// Borrows the access for one call.
     #[inline]
     pub fn lent(&mut self) -> Access<'_> {
         Access { file: &self.file, layout: &self.layout, memory: self.memory.reborrow() }
@@ -220,7 +221,7 @@ impl OwnedAccess<'_> {
 }
 
 impl Access<'_> {
-    /// Returns the direction of the access.
+    /// Returns `Write` for memory of a [`Source`], `Read` for memory of a [`Sink`].
     #[inline]
     pub fn direction(&self) -> Direction {
         match self.memory {
@@ -229,7 +230,7 @@ impl Access<'_> {
         }
     }
 
-    /// Returns this access with other extents, for a call or for a part of it.
+    /// Returns this access with `file` in place of its extents.
     #[inline]
     pub fn with_file<'b>(&'b mut self, file: &'b Extents) -> Access<'b> {
         Access { file, layout: self.layout, memory: self.memory.reborrow() }
@@ -300,8 +301,8 @@ pub unsafe fn copy(from: *const u8, to: *mut u8, len: usize) {
 /// byte is that of one of them. Slower than [`copy`].
 ///
 /// # Safety
-/// `to` is valid for writes of as many bytes. All threads that write them at the same time do it by this function, and no
-/// thread reads them meanwhile.
+/// `to` is valid for writes of `bytes.len()` bytes. All threads that write these bytes at the same time use this function,
+/// and no thread reads them meanwhile.
 pub unsafe fn copy_atomically(bytes: &[u8], to: *mut u8) {
     for (at, byte) in bytes.iter().enumerate() {
         // SAFETY: the caller's promise.

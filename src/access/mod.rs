@@ -13,7 +13,7 @@
 //! | `memory` | the caller's memory, of which only pieces are accessed; the direction of a call; short copies |
 //! | [`AccessStats`] | numbers of the accesses of several ranks: bytes, extents, range |
 //! | [`Tiling`] | a hash that shows whether pieces tile a range |
-//! | [`sublists`] | a sequence as runs and slices of lists |
+//! | [`sublists`] | a sequence of extents, split into strided runs and slices of lists |
 //! | [`walk`] | the pieces of an access: contiguous in the file and in memory; by sublists and in steps |
 
 mod access_stats;

@@ -67,7 +67,7 @@ impl Packer {
         self.last_end = extent.end();
     }
 
-    /// Returns the encoded sequence.
+    /// Ends the encoding and returns the sequence.
     pub fn finish(self) -> Packed {
         Packed { tokens: Bytes::from(self.pairs.finish()), summary: self.summary }
     }
@@ -125,8 +125,7 @@ impl Packed {
         Self::read_with_end(bytes).map(|(packed, _)| packed)
     }
 
-    /// Does what [`Packed::read`] does. Also returns the end of the last extent in sequence (0 for an empty
-    /// sequence).
+    /// Reads a sequence like [`Packed::read`]. Also returns the end of the last extent in sequence (0 for an empty sequence).
     ///
     /// # Errors
     /// The errors of [`Packed::read`].

@@ -99,8 +99,8 @@ impl PairEncoder {
         self.begin(pair);
     }
 
-    /// Starts a back-reference at `pair` if the pair repeats an earlier one, at the last distance or by the hash
-    /// table; otherwise queues `pair` as a literal.
+    /// Starts a back-reference at `pair` if an earlier pair is equal: the pair at the last distance, or the pair that the
+    /// hash table gives. Otherwise queues `pair` as a literal.
     fn begin(&mut self, pair: Pair) {
         let slot = Self::slot(pair);
         if self.last_seen.is_empty() {
@@ -161,7 +161,7 @@ pub enum Token {
     Literals(u64),
     /// A back-reference: earlier pairs are repeated.
     Back {
-        /// Number of pairs to produce.
+        /// Number of pairs that the back-reference repeats.
         length: u64,
         /// Distance from the next pair back to the first pair that is copied, in pairs.
         distance: u64,
@@ -198,8 +198,8 @@ impl PairCursor {
         Some(pair)
     }
 
-    /// Decodes pairs until the history is full, after all earlier pairs have been taken. Stops for good at damaged
-    /// bytes.
+    /// Decodes pairs until the history is full, after all earlier pairs have been taken. After damaged bytes, it decodes
+    /// nothing more.
     fn decode(&mut self, bytes: &[u8]) {
         let end = self.history.seen + HISTORY as u64;
         while self.history.seen < end && self.at <= bytes.len() {

@@ -11,8 +11,8 @@ use super::extents::{Base, Extents, ListNode, check_end};
 use super::packed::Summary;
 use crate::error::{Error, Result};
 
-/// One extent of any size, followed by extents that fit in a 64-bit integer each: the upper half is the signed gap to
-/// the end of the extent before, the lower half the length. Clones share the integers.
+/// One extent of any size, followed by extents that fit in a 64-bit integer each. The upper half of the integer is the signed
+/// gap to the end of the extent before, the lower half is the length. Clones share the integers.
 #[derive(Debug, Clone)]
 pub struct PlainExtents {
     first: Extent,
@@ -151,7 +151,7 @@ struct PlainBuilder {
     integers: Vec<u64>,
     /// Extents that do not fit in an integer, each with the number of integers before it.
     heads: Vec<(Extent, usize)>,
-    /// Last extent, which adjacent extents still extend; of length 0 before the first extent.
+    /// Last extent that was added. An adjacent next extent makes it longer. Its length is 0 before the first extent.
     open: Extent,
     /// End of the extent before `open`.
     last_end: u64,
@@ -182,7 +182,7 @@ impl PlainBuilder {
         }
     }
 
-    /// Appends the last extent ([`PlainBuilder::open`]), which no adjacent extent extends any more, to the list.
+    /// Appends [`PlainBuilder::open`] to the list, when no adjacent extent can make it longer.
     #[inline]
     fn close_open_extent(&mut self) {
         let Extent { offset, len } = self.open;
@@ -252,7 +252,7 @@ mod tests {
         Extents::from_arrays(&offsets, &lengths, origin)
     }
 
-    /// Returns the reference: the extents coalesced one after the other.
+    /// Returns the expected list: the extents coalesced one after the other.
     fn coalesced(pairs: &[(i64, i64)], origin: i64) -> Vec<(u64, u64)> {
         let mut all: Vec<(u64, u64)> = Vec::new();
         for &(offset, len) in pairs.iter().filter(|(_, len)| *len > 0) {

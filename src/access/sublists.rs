@@ -44,7 +44,7 @@ impl Sublist<'_> {
         }
     }
 
-    /// Returns true if the sublist has no extents.
+    /// Returns true if the sublist has no extents; [`Sublists::advance`] skips such sublists.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

@@ -6,8 +6,8 @@
 //! `a` on, each piece ends where another starts, or at `b`. Pieces are not empty, so there are no cycles and all pieces
 //! lie on this one path: none overlap, and no byte is missing. For a random function, the probability of an error is
 //! 2^-64 per window. The function here is the mixer of SplitMix64, in which every bit of the offset changes half of the
-//! result, with a random key, so that no access pattern can cause a coincidence on purpose or every time. A piece costs
-//! two multiplications; a window costs one atomic addition. The sums of ranks add up in any order.
+//! result. Its key is random, so no access pattern can cause a coincidence on purpose, or in every run. A piece costs two
+//! multiplications; a window costs one atomic addition. The sums of ranks add up in any order.
 
 use std::hash::{BuildHasher, RandomState};
 

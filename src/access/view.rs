@@ -1,5 +1,5 @@
-//! Parts of sequences of extents: the bytes of the file that a rank sees through a file view, as MPI defines it (MPI 4.1, section
-//! 14.3), and the slices of a sequence that such a view selects.
+//! Parts of sequences of extents. A file view, as MPI defines it (MPI 4.1, section 14.3), gives the bytes of the file that a
+//! rank sees; a slice gives the part of a sequence that a call on the view selects.
 //!
 //! A slice of a regular sequence is computed from its nodes, without a walk over its extents. The nodes also show if a
 //! sequence equals another one shifted by some bytes. (A time step is often the step before, shifted towards the end of
@@ -43,8 +43,8 @@ impl FileView {
         self.tile.count() == 1 && self.tile.bytes() == self.extent
     }
 
-    /// Returns the extents of the `len` bytes of the view that follow its first `skip` bytes. Whole tiles stay a run,
-    /// so a view of a subarray costs O(dimensions) for any number of tiles. A tile that is cut costs what
+    /// Returns the extents of the `len` bytes of the view that follow its first `skip` bytes. Whole tiles stay one strided
+    /// repetition, so a view of a subarray costs O(dimensions) for any number of tiles. A tile that is cut costs what
     /// [`Extents::slice`] does.
     ///
     /// # Errors
@@ -96,9 +96,9 @@ impl FileView {
 }
 
 impl Extents {
-    /// Returns the extents of the `len` bytes of data after the first `skip` bytes of the sequence, or of fewer
-    /// bytes if the sequence ends before. A sequence of runs gives runs, in O(nodes and their levels). Any other
-    /// sequence is packed: O(extents before the end of the part).
+    /// Returns the extents of the `len` bytes of data after the first `skip` bytes of the sequence, or of fewer bytes if the
+    /// sequence ends before. A sequence of strided runs gives strided runs, in O(nodes and their levels). Any other sequence
+    /// is packed: O(extents before the end of the part).
     pub fn slice(&self, skip: u64, len: u64) -> Self {
         if skip == 0 && len >= self.bytes() {
             return self.clone();
@@ -107,7 +107,7 @@ impl Extents {
         self.slice_of_runs(skip, len).and_then(Result::ok).unwrap_or_else(|| self.slice_of_extents(skip, len))
     }
 
-    /// Returns the same as [`Extents::slice`], by arithmetic; `None` if a node is a list or a group.
+    /// Computes what [`Extents::slice`] returns by arithmetic on the nodes; `None` if a node is a list or a group.
     fn slice_of_runs(&self, skip: u64, len: u64) -> Option<Result<Self>> {
         let is_run = |node: &ListNode| matches!(node.base, Base::One(_));
         self.nodes.iter().all(is_run).then(|| {

@@ -43,7 +43,7 @@ pub struct Piece {
     pub offset: u64,
     /// Offset of the first byte in the caller's buffer, in bytes.
     pub memory: u64,
-    /// Number of bytes.
+    /// Number of bytes of the piece.
     pub len: u64,
 }
 

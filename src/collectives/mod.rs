@@ -1,13 +1,13 @@
 //! The small collective operations of the engine, as schedules: allreduce, broadcast, gather, allgather, and agreement on errors.
 //! (Other algorithms, from papers, are in the crate `tributary-lab`.)
 //!
-//! They are collective: every rank of the endpoint calls them, in the same order. Allreduce and broadcast are decisions of all
-//! ranks ([`Team::combine`]): in shared memory, over hosts, or by messages only. [`team`] has the ranks that decide together: every
-//! agreement of the engine. Costs are given for p ranks: t_s is the start-up time of a message, t_w the time to send one byte,
-//! and t_c the time to reduce one byte.
+//! They are collective: every rank of the endpoint calls them, in the same order. Allreduce and broadcast each use
+//! [`Team::combine`] over all ranks: through shared memory, through the leaders of hosts, or by messages only. [`team`]
+//! defines the ranks that decide together; every agreement of the engine uses it. Costs are given for p ranks: t_s is the
+//! start-up time of a message, t_w the time to send one byte, and t_c the time to reduce one byte.
 //!
-//! **Gather** is linear. The root receives from every other rank, at most 32 messages at a time; each receive has room for the
-//! longest block. (p - 1) t_s + (sum of blocks) t_w at the root: for statistics, not for data.
+//! **Gather** is linear. The root receives from every other rank, at most 32 messages at a time; each receive has room for
+//! the longest block. It costs (p - 1) t_s + (sum of blocks) t_w at the root. Use it for statistics, not for data.
 //!
 //! **Allgather** is Bruck's: in each step every rank sends all blocks that it has to a lower rank, and has twice as many
 //! afterwards. Paper: Bruck, Ho, Kipnis, Upfal, Weathersby, Efficient Algorithms for All-to-All Communications in Multiport
@@ -54,12 +54,12 @@ pub async fn allreduce(endpoint: &mut Endpoint, ops: &[ReduceOp], values: &mut [
     Ok(())
 }
 
-/// Returns the numbers that `from` has, in order.
+/// Decodes the integers in `from`, in order.
 fn numbers(from: &mut &[u8]) -> impl Iterator<Item = u64> {
     std::iter::from_fn(|| u64::decode(from))
 }
 
-/// The values of an allreduce.
+/// This rank's values in an allreduce, and the operation for each.
 struct Reduced<'a> {
     ops: &'a [ReduceOp],
     values: &'a mut [u64],
@@ -106,8 +106,8 @@ pub async fn broadcast(endpoint: &mut Endpoint, root: Rank, bytes: &[u8]) -> Res
     }
 }
 
-/// A message of a broadcast: the number of bytes that the root has still to send, then the next of them. Empty on ranks
-/// that have not received it.
+/// A message of a broadcast: the number of bytes that the root still has to send, then the next of these bytes. Empty on
+/// ranks that have not received the message.
 struct RootBytes(Vec<u8>);
 
 impl Combine for RootBytes {
@@ -173,7 +173,8 @@ pub async fn broadcast_error(endpoint: &mut Endpoint, root: Rank, error: Option<
     Ok(error.agreed())
 }
 
-/// Returns the schedule of a gather on this rank, whose block has `len` bytes; the longest block of any rank has `longest`.
+/// Returns the schedule of a gather on this rank. This rank's block has `len` bytes, the longest block of any rank `longest`
+/// bytes.
 fn gather_schedule(rank: Rank, ranks: usize, root: Rank, len: u64, longest: u64) -> Schedule {
     let mut builder = Builder::default();
     if rank == root {
@@ -242,7 +243,8 @@ pub async fn allgather(endpoint: &mut Endpoint, own: &[u8]) -> Result<Vec<u8>> {
     Ok(buffers.get(Buffer::Receive).to_vec())
 }
 
-/// Returns the blocks of ranks that share memory, which read each other's slots: one wait for each slot of bytes.
+/// Returns the blocks of all ranks, which share memory and read each other's slots. Costs one wait for each [`SLOT`] bytes of
+/// a block.
 async fn allgather_in_slots(endpoint: &mut Endpoint, shared: &Arc<Shared>, own: &[u8]) -> Result<Vec<u8>> {
     let mut all = vec![0; own.len() * endpoint.ranks()];
     for (number, part) in own.chunks(SLOT).enumerate() {
@@ -288,7 +290,7 @@ mod tests {
 
     const WORLDS: [usize; 8] = [1, 2, 3, 5, 8, 13, 16, 33];
 
-    /// Runs `program` on every rank of every world.
+    /// Runs `program` on every rank, for each number of ranks in [`WORLDS`].
     fn on_all<T: Send>(program: impl Fn(&mut Endpoint) -> T + Sync) -> Vec<Vec<T>> {
         WORLDS.map(|ranks| threads::run(ranks, |t| program(&mut Endpoint::new(t))).unwrap()).into()
     }

@@ -39,7 +39,7 @@ pub trait Combine {
 /// Contributions; those of a few ranks need no heap memory.
 type Bodies<'a> = SmallVec<[&'a [u8]; 16]>;
 
-/// Ranks that decide together.
+/// Ranks that decide together, and the way in which they communicate.
 #[derive(Debug, Clone)]
 pub enum Team {
     /// Ranks that share memory; the last to arrive decides.
@@ -54,7 +54,7 @@ pub enum Team {
 pub enum Answer<'t> {
     /// Bytes in the memory of a host.
     Shared(&'t [u8]),
-    /// A message.
+    /// Body of the message that carried the answer from rank 0, on a leader of a host or on a rank without hosts.
     Message(Message),
 }
 
@@ -241,8 +241,8 @@ mod tests {
         }
     }
 
-    /// Runs the collectives of every team: with messages only, on one host, and on hosts of `here` ranks, whose ranks
-    /// are consecutive or in turn.
+    /// Runs the collectives of every team: with messages only, on one host, and on hosts of `here` ranks, whose ranks are
+    /// consecutive or round-robin.
     #[test]
     fn every_team_gives_what_messages_give() {
         for (ranks, here) in [(1, 1), (2, 1), (3, 3), (5, 2), (8, 8), (9, 3), (13, 1), (16, 4), (17, 5), (17, 17)] {

@@ -34,7 +34,7 @@ pub(crate) trait Runtime: Send + Sync {
     unsafe fn to_device(&self, from: &[u8], to: usize) -> Result<(), String>;
 }
 
-/// Returns an error that names a function of a runtime and its code, unless the code is that of success.
+/// Returns an error that names a function of a runtime and its code, unless the code is 0 (success).
 fn check_code(function: &str, code: c_int) -> Result<(), String> {
     if code == 0 { Ok(()) } else { Err(format!("{function} returned {code}")) }
 }

@@ -59,9 +59,8 @@ pub struct Listed {
 }
 
 impl RankList {
-    /// Returns the ordering with the first rank of every node, then the second of every node, and so on: consecutive
-    /// entries are on different nodes, unless one node has at least two more ranks than all other nodes together.
-    /// O(ranks log nodes).
+    /// Returns the ordering with the first rank of every node, then the second of every node, and so on. Consecutive entries
+    /// are on different nodes, unless one node has at least two more ranks than all other nodes together. O(ranks log nodes).
     pub fn node_round_robin(topology: &Topology) -> Self {
         Self::from_permutation(&in_turn(topology))
     }

@@ -170,8 +170,8 @@ impl Ranks {
         self.shared(costs, host.max(port), work)
     }
 
-    /// Returns the seconds that a round takes through `local` local aggregators on each node, with a flat kernel
-    /// between them and the aggregators: first the seconds of a local aggregator, then those of an aggregator. O(1).
+    /// Returns the seconds that a round takes through `local` local aggregators on each node, with a flat kernel between them
+    /// and the aggregators: [seconds of a local aggregator, seconds of an aggregator]. O(1).
     pub fn two_layer(&self, costs: &Costs, load: Load, local: f64) -> [f64; 2] {
         if load.fan_in == 0.0 {
             return [0.0; 2];

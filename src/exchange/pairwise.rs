@@ -1,9 +1,9 @@
 //! The pairwise exchange: each rank has one partner at a time (main paper, figure 3 (c)).
 //!
 //! In step i a rank receives from rank + i and sends to rank - i (mod p). It begins the next step when both are finished. The
-//! paper's form calls MPI_Sendrecv in all p - 1 steps, even for empty messages, so an aggregator may wait for a rank that has
-//! nothing for it: over 20 minutes where the others took under 250 s (section V.B). This kernel skips empty messages. The
-//! simulator has the paper's form, for the paper's claims.
+//! paper's form calls MPI_Sendrecv in all p - 1 steps, even for empty messages. So an aggregator may wait for a rank that has
+//! nothing for it: this took over 20 minutes where the others took under 250 s (section V.B). This kernel skips empty
+//! messages. The simulator has the paper's form, for the paper's claims.
 //!
 //! At most one send and one receive are outstanding. Time in the one-port model: (p - 1) t_s + k t_w (section II.B), plus the
 //! wait of every step for its slowest rank.

@@ -19,12 +19,12 @@ use crate::topology::{Rank, Topology};
 pub const NAME: &str = "two_layer";
 /// Description of the two-layer exchange in one line, as [`Kernel::about`].
 pub const ABOUT: &str = "members send all data to a local aggregator on their node, which sends merged messages";
-/// Source of the two-layer exchange, as [`Kernel::source`].
+/// Papers that describe the two-layer exchange, like [`Kernel::source`] of a kernel.
 pub const SOURCE: &str = "Main paper, sections II.B and V, figure 3 (d)";
-/// Time of the two-layer exchange, as [`Kernel::cost`].
+/// Time of the two-layer exchange in the one-port model, like [`Kernel::cost`] of a kernel.
 pub const COST: &str = "(q - 1) t_s + (bytes of the members) t_w inside the node, then the outer kernel's time with the local \
                         aggregators in place of p";
-/// When to use the two-layer exchange, as [`Kernel::when`].
+/// Advice when to use the two-layer exchange, like [`Kernel::when`] of a kernel.
 pub const WHEN: &str = "Many ranks per node with little data each: the aggregators receive one message per local aggregator, not per rank. Every byte is copied once more, so not for large requests.";
 
 /// Buffer of the bytes that a local aggregator has received from its members.

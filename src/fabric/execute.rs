@@ -70,7 +70,7 @@ pub struct Traffic {
     pub messages: u64,
     /// Number of bytes of the messages.
     pub bytes: u64,
-    /// Number of bytes that went to another host. If hosts are unknown, each rank counts as a host.
+    /// Number of bytes that went to another host; 0 until [`Endpoint::count_between`] sets the hosts.
     pub between_hosts: u64,
 }
 
@@ -106,7 +106,7 @@ pub struct Endpoint {
     waiting: Waiting,
     /// Groups of ranks that share memory.
     pub(super) grouped: Option<Grouped>,
-    /// Hosts in use, and how they are defined.
+    /// Hosts in use, and the rule that defines them.
     pub(super) hosts: Option<(HostsAre, Arc<Hosts>)>,
     /// Label of each rank's real host, once all are known.
     labels: Option<Arc<[usize]>>,
@@ -116,7 +116,7 @@ pub struct Endpoint {
 }
 
 impl Endpoint {
-    /// Returns the endpoint of a transport. Local.
+    /// Returns an endpoint that sends its messages over `transport`. Local.
     pub fn new(transport: Box<dyn Transport>) -> Self {
         let waiting = Waiting::new(transport.idle(), FailureHandling::new(transport.rank(), transport.stop()));
         let (grouped, hosts, labels, topology, board) = Default::default();
@@ -128,7 +128,7 @@ impl Endpoint {
         self.topology = Some(topology);
     }
 
-    /// Returns this rank.
+    /// Returns the number of this rank, from 0.
     pub fn rank(&self) -> Rank {
         self.transport.rank()
     }
@@ -223,8 +223,8 @@ impl Endpoint {
     }
 
     /// Runs a schedule to its end. Its messages carry `tag` (below 2^13) and the operation's stage. Every rank that the
-    /// schedules name runs its own schedule; schedules that may be in flight at once on different ranks must have
-    /// different tags or run in the same order on all ranks.
+    /// schedules name runs its own schedule. Schedules that may be in flight at once on different ranks must have different
+    /// tags, or run in the same order on all ranks.
     ///
     /// # Errors
     /// Errors of the message transport or the memory. Operations may then still be in flight, and the endpoint must not
@@ -294,20 +294,20 @@ impl Endpoint {
 
 /// Schedules of one rank that are in flight at the same time, such as those of several rounds.
 ///
-/// A schedule joins when all operations of those before it have started, and leaves when it is the first and has ended.
-/// So the messages between two ranks start in the order of the schedules on both sides, and match with one tag. The
-/// first schedule never waits for another, so there is no deadlock, as with one schedule after the other: the earliest
+/// A schedule joins when all operations of the schedules before it have started. It leaves when it is the first and has
+/// ended. So the messages between two ranks start in the order of the schedules on both sides, and match with one tag. The
+/// first schedule never waits for another, so there is no deadlock, as if the schedules ran one after the other: the earliest
 /// schedule that any rank has not finished makes progress.
 ///
-/// Together the schedules stay below the sliding limits that each of them has. Calls of [`Memory`] are about the schedule
-/// of the last [`Memory::turn_to`]; those about messages of one rank come in the order of the schedules.
+/// Together the schedules stay below the sliding limits that each of them has. A call of [`Memory`] belongs to the schedule
+/// of the last [`Memory::turn_to`]; calls for the messages of one rank come in the order of the schedules.
 pub struct InFlight {
     runs: VecDeque<Run>,
-    /// Number of schedules that have left.
+    /// Number of schedules that have ended and left the flight.
     first: u64,
-    /// Schedule, counted from the first that ever joined, and operation of each message.
+    /// For each message in flight: the number of its schedule (the first that joined has number 0), and its operation.
     by_ticket: HashMap<Ticket, (u64, OpId)>,
-    /// Messages that have arrived before one of the same rank for an earlier schedule.
+    /// Messages that have arrived before a message from the same rank for an earlier schedule.
     early: Vec<(u64, OpId, Message)>,
     /// Memory for completions.
     done: Vec<Completion>,
@@ -327,7 +327,7 @@ struct Run {
     traffic: Traffic,
 }
 
-/// Knows which ranks are on other nodes than this rank. While the nodes are unknown, no rank counts as one.
+/// Knows which ranks are on other nodes than this rank. While the nodes are unknown, it counts no rank as such.
 struct NodeMap {
     rank: Rank,
     nodes: Option<Topology>,
@@ -368,7 +368,7 @@ impl InFlight {
         self.runs.push_back(Run { progress: Progress::new(schedule), not_ready, in_flight, awaited, traffic });
     }
 
-    /// Returns the number of schedules.
+    /// Returns the number of schedules in flight.
     pub fn len(&self) -> usize {
         self.runs.len()
     }
@@ -378,7 +378,7 @@ impl InFlight {
         self.first as usize
     }
 
-    /// Returns true if there is no schedule.
+    /// Returns true if no schedule is in flight.
     pub fn is_empty(&self) -> bool {
         self.runs.is_empty()
     }

@@ -24,7 +24,7 @@ pub use buffers::Buffers;
 pub use execute::{Endpoint, InFlight, Memory, Traffic, forbid_mpi_here, until_mpi_thread};
 pub use waiting::{FailureHandling, Pending, Quiet, Stop, Waiting};
 
-/// The body of a message.
+/// The body of a message. Clones share the bytes.
 pub type Message = Bytes;
 
 /// Identifies a posted send or receive of one transport until it completes. Tickets are not reused while in flight.
@@ -46,7 +46,7 @@ pub struct Completion {
 /// transport owns the bodies in flight, so it may be dropped at any time: it keeps (or leaks) memory that the network
 /// may still access.
 pub trait Transport {
-    /// Returns this rank.
+    /// Returns the number of this rank, from 0.
     fn rank(&self) -> Rank;
 
     /// Returns the number of ranks.

@@ -47,7 +47,7 @@ per_thread! {
 #[derive(Debug, Default)]
 pub struct Block {
     memory: BlockMemory,
-    /// Number of used bytes.
+    /// Number of used bytes, from the start of the block.
     len: usize,
 }
 
@@ -144,7 +144,7 @@ impl Block {
     }
 }
 
-/// Returns the number of bytes that a block of `capacity` bytes takes; `None` if there is no such number.
+/// Returns the number of bytes that a block of `capacity` bytes takes; `None` if it does not fit in a `usize`.
 pub fn size_of_block(capacity: usize) -> Option<usize> {
     if capacity < MIN_BLOCK { Some(capacity) } else { capacity.checked_next_power_of_two() }
 }

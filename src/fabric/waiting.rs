@@ -1,5 +1,5 @@
-//! How a rank waits for its futures: it polls them, and yields or sleeps in between, longer while nothing happens; and what it does
-//! about failures that the ranks cannot agree on: a panic, a damaged message, an error of MPI itself.
+//! Waits for the futures of a rank: polls them, and yields or sleeps between polls, longer while nothing happens. Also
+//! handles failures that the ranks cannot agree on: a panic, a damaged message, an error of MPI itself.
 //!
 //! A collective call with an agreed error returns the same error on every rank. If one rank fails and the others do not know, they
 //! wait for messages that this rank no longer sends. So this rank stops the fabric, that is, the communication of all ranks
@@ -192,7 +192,7 @@ impl Waiting {
         (Pending::unpack(self.0.pending.load(Ordering::Relaxed)), self.0.events.load(Ordering::Relaxed))
     }
 
-    /// Records progress.
+    /// Counts progress, so that the current wait polls more often for a time.
     pub fn event(&self) {
         // No atomic increment is needed: one thread at a time polls.
         self.0.events.store(self.0.events.load(Ordering::Relaxed) + 1, Ordering::Relaxed);

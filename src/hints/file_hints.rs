@@ -122,8 +122,8 @@ impl FileHints {
         self.take(given)
     }
 
-    /// Sets the hints of a text in the form of [`Hints::apply`], each as [`FileHints::program`] does; but all keys are meant
-    /// for this library, also keys that a library above, such as PnetCDF, has too.
+    /// Sets the hints of a text in the form of [`Hints::apply`], each like [`FileHints::program`]. All keys are meant for
+    /// this library, also keys that a library above, such as PnetCDF, has too.
     ///
     /// # Errors
     /// The errors of [`Hints::apply`].

@@ -259,7 +259,7 @@ fn every_hint_says_when_it_is_set() {
     }
 }
 
-/// The Levenshtein distance by the textbook recursion.
+/// The table marks the hints that have an effect only if ranks exchange data by messages.
 #[test]
 fn hints_of_exchanges_say_so() {
     let (of_exchanges, others): (Vec<&str>, Vec<&str>) =
@@ -270,6 +270,7 @@ fn hints_of_exchanges_say_so() {
     assert!(!Hints::is_only_of_exchanges("no such hint"));
 }
 
+/// The Levenshtein distance by the recursion of textbooks, for comparison.
 fn slow_edits(a: &[u8], b: &[u8]) -> usize {
     match (a, b) {
         ([], rest) | (rest, []) => rest.len(),

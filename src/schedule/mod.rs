@@ -103,9 +103,9 @@ pub enum Action {
         /// Range from which the bytes are copied.
         from: Span,
     },
-    /// Combines the numbers in `from` with those in the operation's range, which gets the result.
+    /// Combines the integers in `from` with the integers in the operation's range; the results replace the latter.
     Reduce {
-        /// Range of the other operand.
+        /// Range of one operand; the operation's range is the other.
         from: Span,
         /// Operation with which the values are combined.
         with: ReduceOp,

@@ -1,9 +1,9 @@
 //! Transposes a schedule: sends become receives, receives become sends, and the order is reversed.
 //!
 //! A collective read is a collective write with the roles reversed. If the schedules of all ranks move bytes from A to B,
-//! their transposes move them from B to A, through the same staging buffers. **Why the transposes are free of deadlock where
-//! the originals are**: all ranks chain their messages in one order ([`super::Builder::chain`]); the transposes use the
-//! reverse of it, which is one order on all ranks too. Throttles stay: a reversed batch is a batch, and a sliding limit keeps
+//! their transposes move them from B to A, through the same staging buffers. **Why the transposes are free of deadlock if the
+//! originals are**: all ranks chain their messages in one order ([`super::Builder::chain`]). The transposes use the reverse
+//! of this order, which is also the same on all ranks. Throttles stay: a reversed batch is a batch, and a sliding limit keeps
 //! its number.
 
 use super::{Action, Buffer, Op, OpId, Schedule, SendMode, Span};

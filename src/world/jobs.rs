@@ -151,7 +151,7 @@ impl<T> JobReceiver<T> {
     }
 }
 
-/// Returns the key of all queues in a world. A task that is woken looks at its own queue.
+/// Returns the key on which the tasks of a world wait for a job in any queue. A task that is woken looks at its own queue.
 fn queues() -> usize {
     queues as fn() -> usize as usize
 }

@@ -29,7 +29,7 @@ macro_rules! per_thread {
 
 pub(crate) use {own_state, per_process, per_thread};
 
-/// A value of the process.
+/// A value of which each process has its own, also each simulated process.
 pub struct Own<T> {
     value: T,
     make: fn() -> T,

@@ -1,4 +1,4 @@
-//! Waits: all ways in which a thread gives up its core.
+//! All functions by which a thread gives up its core: spin, yield, sleep, park, and wait for a change.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError, TryLockError};
@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::{TaskId, entered};
 
-/// A thread, to wake it.
+/// A thread, as other threads need it to wake it.
 #[derive(Debug, Clone)]
 pub enum Sleeper {
     /// A thread of the system.
@@ -126,7 +126,7 @@ pub fn sleep_while(word: &AtomicU32, seen: u32, _time: Duration) {
 #[cfg(not(target_os = "linux"))]
 pub fn wake_all(_word: &AtomicU32) {}
 
-/// A value that threads of this process change and wait for.
+/// A value that threads of this process share: a thread locks it, changes it, or sleeps until another thread has changed it.
 #[derive(Debug, Default)]
 pub struct Watched<T> {
     value: Mutex<T>,
@@ -134,7 +134,7 @@ pub struct Watched<T> {
 }
 
 impl<T> Watched<T> {
-    /// Returns a value.
+    /// Returns a shared value that begins as `value`.
     pub fn new(value: T) -> Self {
         Self { value: Mutex::new(value), changed: Condvar::new() }
     }
@@ -193,7 +193,7 @@ impl<T> Watched<T> {
 pub struct SleepCount(std::ffi::c_long);
 
 impl SleepCount {
-    /// Begins to count.
+    /// Begins to count the sleeps of the calling thread.
     pub fn begin() -> Self {
         Self(if entered().is_some() { 0 } else { sleeps() })
     }

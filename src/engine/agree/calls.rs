@@ -10,27 +10,27 @@ use crate::topology::Rank;
 /// file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CallKind {
-    /// A collective write.
+    /// A collective write, such as `MPI_File_write_all`.
     Write = 1,
-    /// A collective read.
+    /// A collective read, such as `MPI_File_read_all`.
     Read,
-    /// A non-blocking collective write.
+    /// A non-blocking collective write, such as `MPI_File_iwrite_all`.
     NonBlockingWrite,
-    /// A non-blocking collective read.
+    /// A non-blocking collective read, such as `MPI_File_iread_all`.
     NonBlockingRead,
-    /// A split collective write.
+    /// A split collective write, such as `MPI_File_write_all_begin`.
     SplitWrite,
-    /// A split collective read.
+    /// A split collective read, such as `MPI_File_read_all_begin`.
     SplitRead,
-    /// A sync.
+    /// A sync, such as `MPI_File_sync`.
     Sync,
-    /// A change of the size.
+    /// A change of the size, such as `MPI_File_set_size`.
     SetLen,
-    /// A reservation of space in the file.
+    /// A reservation of space in the file, such as `MPI_File_preallocate`.
     Preallocate,
-    /// A change of the atomic mode.
+    /// A change of the atomic mode, such as `MPI_File_set_atomicity`.
     SetAtomicity,
-    /// A move of the shared file pointer.
+    /// A move of the shared file pointer, such as `MPI_File_seek_shared`.
     SeekShared,
     /// A write at the shared file pointer, in the order of ranks.
     Ordered,
@@ -38,7 +38,7 @@ pub enum CallKind {
     FanIn,
     /// An agreement for the caller ([`File::agree`](crate::File::agree)).
     Agreement,
-    /// A close.
+    /// A close of the file, such as `MPI_File_close`.
     Close,
 }
 
@@ -72,9 +72,9 @@ pub enum CallForm {
     /// The call is complete when it returns; or the caller does not name the form.
     #[default]
     Blocking,
-    /// A request completes the call.
+    /// The call returns a request, with which the program completes it.
     NonBlocking,
-    /// Another call completes the call.
+    /// A second call completes it (MPI's `_begin` and `_end`).
     Split,
 }
 
@@ -91,7 +91,7 @@ impl From<(Direction, CallForm)> for CallKind {
     }
 }
 
-/// Number of bits of a rank in half of the integer; the kind has the bits above.
+/// Number of bits of the rank in each half of [`CallKinds`]; the bits above hold the kind.
 const RANK_BITS: u32 = 28;
 const RANK_MASK: u32 = (1 << RANK_BITS) - 1;
 
@@ -101,7 +101,7 @@ const RANK_MASK: u32 = (1 << RANK_BITS) - 1;
 pub struct CallKinds(u64);
 
 impl CallKinds {
-    /// The neutral value, of no rank.
+    /// The value of no rank: merging it changes nothing.
     pub const NONE: Self = Self((u32::MAX as u64) << 32);
 
     /// Returns the integer of one rank in a call of this kind.

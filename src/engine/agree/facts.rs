@@ -1,6 +1,6 @@
-//! The facts of a call: a rank's arguments, errors and amounts ([`Facts`]), and how the facts of two ranks merge. They have the
-//! same encoding in a slot of shared memory and in a message. The merged facts of all ranks give the result of a call's first
-//! agreement ([`Agreed`]).
+//! The facts of a call: a rank's arguments, errors and access statistics ([`Facts`]), and how the facts of two ranks merge.
+//! They have the same encoding in a slot of shared memory and in a message. The merged facts of all ranks give the result of
+//! a call's first agreement ([`Agreed`]).
 
 use std::sync::Arc;
 
@@ -20,33 +20,33 @@ use crate::error::{FileOperation, Result};
 use crate::topology::Rank;
 use crate::world::clock;
 
-/// Arguments, errors and amounts of one or more ranks in a call, for the first agreement.
+/// Arguments, errors and access statistics of one or more ranks in a call, for the first agreement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Facts {
     /// The collective calls that the ranks are in.
     pub calls: CallKinds,
     /// Lowest rank with an error; `None` if no rank has one.
     pub failed: Option<Rank>,
-    /// Amount of the whole call, as the ranks passed it.
+    /// Statistics of the whole call, as the ranks passed it.
     pub all: AccessStats,
-    /// Amount that is left after ranks have written or read their own bytes before the agreement. Bytes that a rank
-    /// in shared memory has twice count once.
+    /// Statistics of the bytes that are left after ranks have written or read their own bytes before the agreement. If ranks
+    /// share memory, a byte that a rank lists twice counts once.
     pub left: AccessStats,
     /// How the access relates to the accesses of kept plans ([`AccessShift::integers`]).
     pub reuse: [u64; 3],
-    /// End of the file in bytes; `u64::MAX` if no rank has looked.
+    /// End of the file in bytes; `u64::MAX` if no rank has asked the file system.
     pub limit: u64,
     /// Sum of the hashes of all pieces ([`Tiling`]); `None` if a rank has not computed its hashes.
     pub tiles: Option<u64>,
     /// Number of bytes that ranks have written or read before the agreement.
     pub transferred: u64,
-    /// Maximum time over ranks for these bytes, in microseconds.
+    /// Longest time that a rank spent on these bytes, in microseconds.
     pub micros: u64,
     /// True if the ranks send all their remaining data with the facts.
     pub is_inline: bool,
     /// True if only the ranks of this call, in this call, can be writing the file now.
     pub is_sole: bool,
-    /// True if a rank has pieces that it would write before the agreement, if it may.
+    /// True if a rank has pieces that it would write before the agreement, if that were allowed.
     pub wants_early: bool,
     /// True if a rank has let another library write by data sieving ([`WritersBeside::have_sieved`]).
     ///
@@ -60,7 +60,7 @@ wire::fields!(struct Facts {
 });
 
 impl Facts {
-    /// The neutral value, of no rank.
+    /// The value of no rank: merging it changes nothing.
     pub const NONE: Self = Self {
         calls: CallKinds::NONE,
         failed: None,
@@ -112,7 +112,7 @@ impl Facts {
         Self { calls: CallKinds::new(kind, rank), ..Self::NONE }
     }
 
-    /// Records that a rank has an error.
+    /// Records an error of `rank`. If several ranks have errors, the lowest stays.
     pub fn fail(&mut self, rank: Rank) {
         self.failed = Some(self.failed.map_or(rank, |failed| failed.min(rank)));
     }
@@ -145,25 +145,25 @@ impl Facts {
 /// The result of a call's first agreement, the same on all ranks. One rank computes it and sends it to all.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Agreed {
-    /// Reason for which the call fails; `None` if it goes on. If it fails, ranks read only each other's facts,
-    /// because other data depends on the call.
+    /// Reason why the call fails; `None` if it continues. If it fails, ranks read only each other's facts, because other data
+    /// depends on the call.
     pub failed: Option<CallFault>,
-    /// What the path depends on.
+    /// The agreed values on which the path depends.
     pub shape: CallShape,
     /// The kept plan that fits the access of every rank; `None` if there is none.
     pub reuse: Option<Reuse>,
     /// True if the ranks repeat the writes that they made before the agreement, because ranks overlap.
     pub redone: bool,
-    /// Maximum time over ranks for the bytes that they have written or read so far, in microseconds.
+    /// Longest time that a rank spent on the bytes that it has written or read so far, in microseconds.
     pub micros: u64,
     /// True if only the ranks of this call, in this call, can be writing the file now. Only then may the call
     /// rewrite bytes in gaps between its pieces.
     pub is_sole: bool,
-    /// True if a rank has pieces that it would write before the agreement, if it may.
+    /// True if a rank has pieces that it would write before the agreement, if that were allowed.
     pub wants_early: bool,
     /// True if a rank has let another library write by data sieving.
     pub have_sieved: bool,
-    /// How the bytes of the call go.
+    /// The path of the call's bytes, its reason, and the windows.
     pub decision: Decision,
 }
 
@@ -220,7 +220,7 @@ impl Agreed {
         }
     }
 
-    /// Returns what write-behind must know of a write.
+    /// Returns the facts about a write that write-behind needs.
     pub fn write_order(&self) -> AgreedWrite {
         AgreedWrite {
             range: (self.shape.all.start, self.shape.all.end),

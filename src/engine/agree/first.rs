@@ -1,5 +1,5 @@
-//! The first agreement of a collective call. Every rank of a team brings its contribution: facts, footprint, small data.
-//! The rank that decides merges them, decides how the bytes go, and does at once what it can: it writes the small data of
+//! The first agreement of a collective call. Every rank of a team brings its contribution: facts, footprint, small data. The
+//! rank that decides merges them, chooses the path of the bytes, and does at once what it can: it writes the small data of
 //! all ranks, finds the end of the file, opens the windows in shared memory. So a call with little data ends with this
 //! agreement, and so does a call whose ranks have all moved their own large pieces.
 //!
@@ -39,7 +39,7 @@ use crate::topology::Rank;
 /// The contribution of one rank, or of several merged ranks, to the first agreement of a call.
 #[derive(Clone)]
 pub struct Contribution<'a> {
-    /// Arguments, errors and amounts of the ranks.
+    /// Arguments, errors and access statistics of the ranks.
     pub facts: Facts,
     ranges: RankRanges,
     /// The ranges of the file that the hosts of the ranks access.
@@ -87,7 +87,7 @@ impl<'a> Contribution<'a> {
         }
     }
 
-    /// Removes the limit of the small data: it stays in shared memory.
+    /// Removes the limit on the length of small data, because the data stays in shared memory.
     pub fn stay_in_memory(&mut self) {
         self.most_small = usize::MAX;
     }
@@ -117,7 +117,7 @@ impl<'a> Contribution<'a> {
         self.footprint.merge(footprint);
     }
 
-    /// Returns what all ranks agree on. This must be the merged contribution of all ranks.
+    /// Returns the result of the agreement. `self` must be the merged contribution of all ranks.
     pub fn agreed(&self, tiling: Tiling, direction: Direction) -> Agreed {
         Agreed::from_facts(&self.facts, &self.ranges, tiling, self.footprint.hosts_are_apart(), direction)
     }
@@ -154,8 +154,8 @@ impl<'a> Contribution<'a> {
 }
 
 impl Decoded {
-    /// Decodes a contribution; `None` if its facts or ranges are damaged. Data that is not whole blocks of the announced
-    /// length counts as not brought: the ranks still have their data.
+    /// Decodes a contribution; `None` if its facts or ranges are damaged. Small data that is not whole blocks of the
+    /// announced length is ignored: the ranks still have it.
     fn from(body: &[u8]) -> Option<Self> {
         let mut rest = body;
         let mut facts: Facts = wire::take(&mut rest)?;
@@ -181,14 +181,14 @@ impl Contribution<'_> {
     }
 }
 
-/// What a rank's part in a first agreement depends on; equal on all ranks.
+/// Values of a file from which each rank forms its part in a first agreement; equal on all ranks.
 #[derive(Debug, Clone, Copy)]
 pub struct VoteTerms {
     /// Hash that shows whether the pieces of all ranks tile a range.
     pub tiling: Tiling,
     /// True if every host may write and read the bytes of its ranks without other hosts.
     pub by_host: bool,
-    /// Number of bytes of the file that two hosts must not share, if each writes its own.
+    /// Size in bytes of the blocks of the file that two hosts must not both access, if each host moves its own bytes.
     pub host_unit: u64,
     /// True if rank 0 may write small data of all ranks.
     pub first_writes: bool,
@@ -210,15 +210,14 @@ impl VoteTerms {
 
 /// This rank's part in a first agreement.
 pub struct OpeningVote<'a> {
-    /// What the parts of all ranks depend on.
+    /// The values of the file from which all ranks form their parts.
     pub votes: &'a VoteTerms,
-    /// What is fixed about the file.
+    /// Settings of the file that do not change while it is open.
     pub file: &'a FileTerms,
     /// The rules that choose the path.
     pub rules: Rules<'a>,
-    /// This rank.
     pub rank: Rank,
-    /// What this rank brings.
+    /// This rank's facts, footprint and small data.
     pub contribution: Contribution<'a>,
     /// Windows in the memory that the ranks of the team share; `None` if they share none, or the call has no data.
     pub arena: Option<&'a Arena>,
@@ -228,11 +227,10 @@ pub struct OpeningVote<'a> {
     pub error: &'a mut Option<Error>,
 }
 
-/// What one rank brings to a first agreement.
+/// The facts, extents and earlier outcome from which one rank forms its contribution to a first agreement.
 pub struct OwnVote<'a> {
-    /// This rank.
     pub rank: Rank,
-    /// Number of this rank's host, and true if no other rank is on it; `None` if the ranks of all hosts share memory.
+    /// Number of this rank's host, and true if this rank is its only rank; `None` if the ranks of all hosts share memory.
     pub host: Option<(usize, bool)>,
     /// The extents of the file, as the program passed them, and in the order in which the rank moves them.
     pub extents: (&'a Extents, &'a Extents),
@@ -242,14 +240,14 @@ pub struct OwnVote<'a> {
     pub reuse: (AccessShift, u64),
     /// True if the rank has an error: then it brings no data.
     pub failed: bool,
-    /// Form of the call.
+    /// Form of the call: blocking, non-blocking or split.
     pub form: CallForm,
 }
 
 impl OpeningVote<'_> {
-    /// Makes the first agreement of a call; sets `agreed`, the same on all ranks of the team, and this rank's error, if
-    /// it cannot do what it decides. Returns the extents of the file in which every byte has data, unless ranks
-    /// overlap; none if they are unknown. Collective over the team.
+    /// Makes the first agreement of a call. Sets `agreed`, the same on all ranks of the team. Sets this rank's error if this
+    /// rank decides and then fails to use the file or the memory. Returns the extents of the file in which every byte has
+    /// data, unless ranks overlap; none if they are unknown. Collective over the team.
     ///
     /// # Errors
     /// Errors of the message transport.
@@ -346,8 +344,8 @@ impl Combine for OpeningVote<'_> {
     }
 }
 
-/// Returns the extents in which every byte has data unless ranks overlap: the whole range, or the footprint in the
-/// rest of the answer. If the number of bytes differs from that of the footprint, there are holes.
+/// Returns the extents in which every byte has data unless ranks overlap: the whole range, or the footprint that follows in
+/// the answer. If the number of bytes differs from that of the footprint, there are holes.
 fn runs(agreed: &Agreed, mut rest: &[u8]) -> Runs {
     let left = &agreed.shape.left;
     if left.bytes == left.span() {
@@ -386,8 +384,8 @@ pub fn contribution<'d>(
     contribution
 }
 
-/// Returns what all ranks agree on, and the decision, from the contribution of all ranks. `may_write` is true if the
-/// rank that decides may write their small data.
+/// Returns the result of the agreement and the decision, from the contribution of all ranks. `may_write` is true if the rank
+/// that decides may write their small data.
 #[inline]
 pub fn decided(votes: &VoteTerms, all: &Contribution<'_>, rules: Rules<'_>, may_write: bool) -> Agreed {
     let mut agreed = all.agreed(votes.tiling, rules.direction);
@@ -396,10 +394,10 @@ pub fn decided(votes: &VoteTerms, all: &Contribution<'_>, rules: Rules<'_>, may_
     agreed
 }
 
-/// Returns the footprint of a rank of a host. For hosts, it shows whether they have bytes of their own; it is unknown
-/// if a host may not write or read without other hosts, or if the only rank of a host, which shares windows with
-/// nobody, has pieces that are too small to be moved directly. For the ranks of one host among others, it shows which
-/// bytes they write.
+/// Returns the footprint of a rank of a host. If several hosts agree, it shows whether each host has bytes of its own. It is
+/// then unknown if a host may not write or read without other hosts. It is also unknown if the rank is the only one of its
+/// host, so that it shares windows with nobody, and its pieces are too small to be moved directly. If the ranks of one host
+/// among others agree, it shows which bytes they write.
 #[inline]
 fn footprint(votes: &VoteTerms, rules: Rules<'_>, host: Option<(usize, bool)>, file: &Extents) -> Footprint {
     let Some((host, is_single)) = host else { return Footprint::unknown(0) };

@@ -2,7 +2,7 @@
 //!
 //! The *footprint* of a host is the extents that its ranks access, merged over small gaps (below a grain). If the
 //! footprints of no two hosts overlap, each host can write its own bytes, and the small gaps between them, without the
-//! others. Block decompositions whose neighbours share a host are like that.
+//! others. This is so in block decompositions whose neighbouring blocks are on one host.
 
 use smallvec::SmallVec;
 use tributary_base::wire::frame::{self, Encoder, LENGTH};
@@ -93,8 +93,8 @@ impl Footprint {
         }
     }
 
-    /// Encodes the footprint: its length, and at most [`FOOTPRINT_BYTES`] and a few bytes. It is encoded as unknown if
-    /// it is longer, or if it would leave room for fewer than `after` bytes.
+    /// Encodes the footprint: its length, and then at most about [`FOOTPRINT_BYTES`] bytes. It is encoded as unknown if it is
+    /// longer, or if it would leave room for fewer than `after` bytes.
     pub fn encode(&self, out: &mut Encoder<'_>, after: usize) {
         let mut bytes = Vec::new();
         let known = self.ranges.as_ref().is_some_and(|ranges| {

@@ -31,9 +31,9 @@ pub fn block_len(file: &Extents) -> Option<usize> {
 /// The small data of one rank.
 #[derive(Clone, Copy)]
 pub struct OwnData<'a> {
-    /// The rank.
+    /// Rank that has the data.
     pub rank: Rank,
-    /// Its bytes.
+    /// Its extents in the file, and the memory with their bytes.
     pub access: Access<'a, Source<'a>>,
 }
 
@@ -68,18 +68,18 @@ impl OwnData<'_> {
     }
 }
 
-/// A piece of small data.
+/// A piece of small data: bytes of one rank that are contiguous in the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SmallPiece {
-    /// Rank that brought it.
+    /// Rank that brought the piece.
     pub rank: Rank,
     /// Its number among all pieces; the pieces of a rank ascend.
     number: usize,
-    /// Its place in the file.
+    /// Range of the file that the piece fills.
     pub extent: Extent,
     /// Index of the contribution that holds its bytes, or [`OWN`].
     body: usize,
-    /// Offset of its bytes there.
+    /// Offset of the piece's bytes in that contribution.
     at: usize,
 }
 
@@ -207,7 +207,7 @@ fn union(pieces: &[SmallPiece]) -> u64 {
     covered
 }
 
-/// Returns the encoded extents.
+/// Decodes extents until the end of `places`.
 fn extents(mut places: &[u8]) -> impl Iterator<Item = Extent> {
     std::iter::from_fn(move || <(u64, u64)>::decode(&mut places)).map(|(offset, len)| Extent { offset, len })
 }

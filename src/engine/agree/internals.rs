@@ -13,7 +13,7 @@ use crate::engine::agree::inline::{SmallPiece, add_pieces};
 use crate::engine::exchange::kept_plans::AccessShift;
 use crate::topology::Rank;
 
-/// Returns what `encode` encodes: at most a few times `given` bytes, from which it was decoded.
+/// Returns the bytes that `encode` writes into a buffer with room for a few times `given` bytes, the length of its input.
 fn encoded(given: usize, encode: impl FnOnce(&mut Encoder<'_>)) -> Vec<u8> {
     let mut bytes = vec![0; LENGTH + (4096 + 4 * given).min(MAX_BODY)];
     frame::put(&mut bytes, encode);

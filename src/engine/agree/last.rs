@@ -39,7 +39,7 @@ pub struct CallOutcome {
     pub in_memory: u64,
     /// Number of bytes of messages from one host to another.
     pub between_hosts: u64,
-    /// Number of windows of a rank.
+    /// Largest number of windows that one rank has.
     pub rounds: u64,
     /// Times in microseconds: flatten, metadata, data, placement, I/O, agreement, wait for I/O, total.
     pub micros: [u64; 8],
@@ -56,9 +56,9 @@ wire::fields!(struct CallOutcome {
     file_times, must_redo, turn,
 });
 
-/// Index of the time of I/O among the times of an outcome.
+/// Index of the time of I/O in [`CallOutcome::micros`].
 const IO: usize = 4;
-/// Index of the time that a rank waited for I/O.
+/// Index of the time that a rank waited for I/O, in [`CallOutcome::micros`].
 const WAIT: usize = 6;
 
 impl CallOutcome {
@@ -118,13 +118,13 @@ impl CallOutcome {
         Duration::from_micros(self.micros[IO])
     }
 
-    /// Returns what an exchange took.
+    /// Returns the times of the call: of the exchange, in the file, and in all.
     pub fn took(&self) -> CallTimes {
         let [.., wait, total] = self.micros;
         CallTimes { exchange: total.saturating_sub(wait), file: self.file_times, total }
     }
 
-    /// Returns the report of a call with this outcome of all ranks. `own` is this rank's numbers, if bytes moved after the
+    /// Returns the report of a call with this outcome of all ranks. `own` are this rank's totals, if bytes moved after the
     /// first agreement.
     pub fn report(
         &self,

@@ -1,16 +1,16 @@
-//! What the ranks of a collective call bring and decide together.
+//! The contributions of the ranks of a collective call, and the decisions that follow from them.
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`facts`] | a rank's arguments, errors and amounts; the facts of all ranks merged, and the result |
+//! | [`facts`] | a rank's arguments, errors and access statistics; the facts of all ranks merged, and the result |
 //! | [`calls`] | the collective call that each rank is in |
 //! | [`ranges`], [`footprint`] | the ranges of the file that ranks access: of each rank, and of each host |
 //! | [`inline`] | small data that ranks bring with their facts |
-//! | [`first`] | the agreement when a call begins: one rank decides how the bytes go |
+//! | [`first`] | the agreement when a call begins: one rank chooses the path of the bytes |
 //! | [`last`] | the agreement when it ends: errors, counts and times |
 //!
-//! This file has the error that all ranks return if a first agreement fails: the error of a rank, or ranks that are in different
-//! calls.
+//! This file makes the error that all ranks return if a first agreement fails: the error of a rank, or that ranks are in
+//! different calls.
 
 pub(in crate::engine) mod calls;
 pub(in crate::engine) mod facts;
@@ -80,8 +80,8 @@ pub async fn calls_differ(endpoint: &mut Endpoint, (kind, name): (u8, &str), pat
     Ok(Error::CallsDiffer { calls, path: path.display().to_string() })
 }
 
-/// Returns `error`, on which all ranks have agreed at the close of a file, together with the errors that ranks have
-/// `left`: no later call returns them. Collective: a gather and a broadcast.
+/// Returns `error`, on which all ranks have agreed at the close of a file, together with the other errors of all ranks, which
+/// no later call returns; `left` holds this rank's. Collective: a gather and a broadcast.
 ///
 /// # Errors
 /// Errors of the message transport; this rank then prints `error` and its own errors.

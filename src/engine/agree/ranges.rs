@@ -1,4 +1,4 @@
-//! The ranges of the file that ranks access: whether any two overlap. Messages carry the ranges while there are few of them.
+//! Shows if the file ranges of any two ranks overlap. Messages carry the ranges while there are few of them.
 
 use smallvec::SmallVec;
 use tributary_base::wire::{Output, Wire};

@@ -19,7 +19,7 @@ use crate::topology::Topology;
 /// One possible choice of layers for a call, and its predicted time.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Candidate {
-    /// Layers of messages.
+    /// Layers of the call's messages.
     pub way: Layering,
     /// Predicted time in seconds, without costs that all choices have in common.
     pub seconds: f64,
@@ -28,7 +28,7 @@ pub struct Candidate {
 /// Chooses layers of messages for the calls on a file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Chooser {
-    /// Costs of messages.
+    /// Costs of messages on this machine.
     pub costs: Costs,
     /// Numbers of ranks, nodes and aggregators.
     pub ranks: Ranks,
@@ -37,7 +37,7 @@ pub struct Chooser {
 }
 
 impl Chooser {
-    /// Returns a chooser with the choices that the hints leave. O(log of a node's ranks).
+    /// Returns a chooser with the choices that the hints allow. O(log of a node's ranks).
     pub fn from_hints(costs: Costs, topology: &Topology, aggregators: usize, hints: &Hints) -> Self {
         let throttle = hints.throttle(KernelHint::Flat(&BALANCED), hints.data_limit());
         let [ranks, nodes, aggregators] = [topology.ranks(), topology.nodes(), aggregators].map(|count| count as f64);
@@ -136,7 +136,7 @@ impl Chooser {
         lists + ranks.merging(costs, extents, local) + ranks.pipelined(costs, rounds, inner, outer + place)
     }
 
-    /// Returns the lowest possible number of local aggregators, with the most members each.
+    /// Returns the lowest possible number of local aggregators on a node; each then has the most members.
     fn fewest(&self) -> usize {
         self.local.first().copied().unwrap_or_default()
     }
@@ -145,7 +145,7 @@ impl Chooser {
 /// Estimate of the messages of a call, made before the call sends anything.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Estimate {
-    /// Messages with the heads of all lists, and with the rest of long lists.
+    /// Messages with the first parts of all lists, and with the rest of long lists.
     lists: [Load; 2],
     /// Messages of one round of data.
     data: Load,
@@ -156,8 +156,8 @@ struct Estimate {
 impl Estimate {
     /// Makes the estimate from the agreed numbers of a call.
     ///
-    /// A rank sends one message for each window in which it has bytes. Windows were counted as if each were full;
-    /// shorter windows have bytes of as many ranks.
+    /// A rank sends one message for each window in which it has bytes. The count of these windows assumes full windows; a
+    /// shorter window has bytes of the same number of ranks.
     fn new(amount: &AccessStats, domains: &Domains, ranks: &Ranks) -> Self {
         let (part, window) = (domains.part() as f64, domains.window_bytes() as f64);
         let (bytes, extents) = (amount.bytes as f64, amount.requests as f64);
@@ -205,7 +205,7 @@ fn owners(domains: &Domains) -> f64 {
 pub struct Touched {
     /// Length in bytes of a part of the file that belongs to one window.
     part: u64,
-    /// Number of parts of a window. The parts of one window are as many parts apart as a round has windows.
+    /// Number of parts of a window. Two parts of a window that follow each other are `rounds.len()` parts of the file apart.
     parts: u64,
     /// For each window of a round: 1 + the last round in which it had bytes.
     rounds: Vec<u64>,

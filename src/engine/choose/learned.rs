@@ -1,5 +1,5 @@
-//! Learns from the exchanges of a file how to divide the next ones: the size of windows, and the part of the file of
-//! each aggregator. The same on all ranks, because it comes from the agreed outcome of calls and costs no message.
+//! Learns from the exchanges of a file how to divide the next ones: the size of windows, and the part of the file of each
+//! aggregator. All ranks learn the same, because they learn from the agreed outcome of calls; this costs no message.
 
 use std::collections::BTreeMap;
 use std::fmt::{Display, Formatter};
@@ -21,15 +21,15 @@ use crate::world::process::own_state;
 pub struct FileTimes {
     /// Number of aggregators that spent time in the file.
     pub count: u64,
-    /// Sum over these aggregators.
+    /// Sum of their times.
     pub sum: u64,
-    /// Maximum.
+    /// Longest time of one aggregator.
     pub most: u64,
-    /// Rank with the maximum.
+    /// Rank of the aggregator with the longest time.
     pub slowest: Option<Rank>,
-    /// Minimum.
+    /// Shortest time of one aggregator.
     pub least: u64,
-    /// Rank with the minimum.
+    /// Rank of the aggregator with the shortest time.
     pub fastest: Option<Rank>,
 }
 
@@ -56,8 +56,8 @@ impl FileTimes {
         self.sum = self.sum.saturating_add(other.sum);
     }
 
-    /// Returns the rank that was far from the mean of the others, its time and this mean in microseconds; the slowest
-    /// before the fastest. `None` if there was none.
+    /// Returns the rank whose time was far from the mean of the others, its time and this mean, in microseconds. Prefers the
+    /// slowest rank to the fastest. `None` if no time was far from the mean.
     fn outlier(&self) -> Option<(Rank, u64, u64)> {
         let others = |own: u64| (self.sum.saturating_sub(own) / self.count.saturating_sub(1).max(1)).max(1);
         let is_far = |more: u64, less: u64| 2 * u128::from(more) > u128::from(SLOW_TIMES) * u128::from(less);
@@ -76,42 +76,42 @@ impl FileTimes {
 pub struct CallTimes {
     /// Time of the call without the wait for the file.
     pub exchange: u64,
-    /// Times in the file.
+    /// Times of the aggregators in the file.
     pub file: FileTimes,
     /// Time of the whole call.
     pub total: u64,
 }
 
-/// Nanoseconds for each KiB of one aggregator, in messages and in the file.
+/// Nanoseconds that one aggregator takes for each KiB, in messages and in the file.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Paces {
-    /// Pace of messages.
+    /// Nanoseconds for each KiB in messages.
     pub exchange: u64,
-    /// Pace of the file.
+    /// Nanoseconds for each KiB in the file.
     pub file: u64,
 }
 
 wire::fields!(struct Paces { exchange, file });
 
 impl Paces {
-    /// Returns the nanoseconds in messages, and those in the file, for `bytes` bytes of one aggregator.
+    /// Returns the nanoseconds in messages, and those in the file, that one aggregator takes for `bytes` bytes.
     pub fn nanos(&self, bytes: u64) -> (u64, u64) {
         let of = |pace: u64| u64::try_from((u128::from(pace) * u128::from(bytes)) >> 10).unwrap_or(u64::MAX);
         (of(self.exchange), of(self.file))
     }
 }
 
-/// Share of an aggregator that is as fast as the others.
+/// Value in [`Learned::shares`] of an aggregator that is as fast as the others.
 const WHOLE: u32 = 1 << 16;
 
-/// What was learned from the exchanges of a file.
+/// Rates of an aggregator and shares of the file, learned from the exchanges of a file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Learned {
-    /// Paces, if windows follow from them.
+    /// Paces of an aggregator, if the size of windows follows from them.
     pub paces: Option<Paces>,
-    /// Share of the file of each aggregator, in proportion; empty if all get the same.
+    /// Share of the file of each aggregator, in proportion to [`WHOLE`]; empty if all get the same.
     pub shares: Vec<u32>,
-    /// Number of changes so far: a plan fits only calls with the number with which it was made.
+    /// Number of changes so far. A plan fits only calls with the number that was valid when the plan was made.
     pub changes: u32,
     /// True if every rank has sent messages to aggregators, so that it is connected with them.
     pub connected: bool,
@@ -124,7 +124,7 @@ pub struct Learned {
 wire::fields!(struct Learned { paces, shares, changes, connected, timed, suspect });
 
 own_state! {
-    /// What was learned on the last file on each file system; on rank 0 of its ranks.
+    /// Rates and shares learned on the last file on each file system, on rank 0 of the file's ranks.
     static KEPT: Mutex<BTreeMap<FileSystemKey, Learned>> = Mutex::new(BTreeMap::new());
 }
 
@@ -144,17 +144,17 @@ impl Learned {
         }
     }
 
-    /// Notes that ranks have sent messages to aggregators: all ranks, unless the messages were `layered`. Returns true if
-    /// this is new.
+    /// Notes that ranks have sent messages to aggregators. Unless the messages were `layered`, all ranks have. Returns true
+    /// if all ranks are connected now and were not before.
     pub fn connect(&mut self, layered: bool) -> bool {
         let is_new = !layered && !self.connected;
         self.connected |= is_new;
         is_new
     }
 
-    /// Learns from a call, which took `took` and moved `bytes` bytes through `aggregators`. `windows` returns the windows
-    /// of such a call with some paces, and what a window costs in nanoseconds; `None` if a hint decides. Returns true if
-    /// something changed.
+    /// Learns from a call, which took `took` and moved `bytes` bytes through `aggregators`. `windows` has a function that
+    /// returns the windows of such a call for given paces, and the cost of a window in nanoseconds; `None` if a hint sets the
+    /// windows. Returns true if something changed.
     pub fn learn(
         &mut self,
         took: &CallTimes,
@@ -199,22 +199,22 @@ impl Learned {
             self.shares = vec![WHOLE; aggregators.len()];
         }
         let share = u64::from(self.shares[at]) * others / own.max(1);
-        // An aggregator keeps enough that later calls show its speed.
+        // An aggregator keeps a share large enough that later calls show its speed.
         self.shares[at] = share.clamp(u64::from(WHOLE) / 64, u64::from(WHOLE) * 64) as u32;
         true
     }
 }
 
-/// What was learned from the exchanges of a file, for reports.
+/// Rates and shares learned from the exchanges of a file, for reports.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct LearnedFacts {
-    /// Bytes a second of an aggregator in messages, if windows follow from it.
+    /// Bytes a second of an aggregator in messages, if the size of windows follows from them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub exchange_rate: Option<u64>,
-    /// Bytes a second of the slowest aggregator in the file, if windows follow from it.
+    /// Bytes a second of the slowest aggregator in the file, if the size of windows follows from them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file_rate: Option<u64>,
-    /// Part of the file of each aggregator that is slower or faster than others, by rank, in parts of an equal one.
+    /// Share of the file of each aggregator that is slower or faster than others, by rank; 1.0 is an equal share.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub shares: BTreeMap<Rank, f64>,
 }
@@ -254,8 +254,9 @@ impl Display for LearnedFacts {
     }
 }
 
-/// Returns the nanoseconds of a call in which messages take the first of `nanos` and the file the second, with
-/// `windows` windows of an aggregator: both go on at the same time, except in the first window and the last.
+/// Predicts the nanoseconds of a call in which messages take the first number of the tuple and the file the second, with
+/// `windows` windows of an aggregator, each at `cost`. Messages and file overlap in time, except in the first window and the
+/// last.
 fn predicted((exchange, file): (u64, u64), windows: u64, cost: u64) -> u64 {
     let (long, short) = (exchange.max(file), exchange.min(file));
     long.saturating_add(short / windows.max(1)).saturating_add(windows.saturating_mul(cost))
@@ -266,10 +267,10 @@ pub fn best_windows((exchange, file): (u64, u64), cost: u64) -> u64 {
     (exchange.min(file) / cost.max(1)).isqrt().max(1)
 }
 
-/// Divides the first write of a file in two, so that the times of the first part divide the rest between the
-/// aggregators. Returns the parts of `amount` before and after an offset, a multiple of `unit`; `None` if the write is
-/// too short for that, or if one aggregator writes all. The parts of each rank are not known: numbers but the range are
-/// in proportion. The same on all ranks.
+/// Divides the first write of a file in two, so that the times of the first part divide the rest between the aggregators.
+/// Returns the parts of `amount` before and after an offset, a multiple of `unit`; `None` if the write is too short for that,
+/// or if one aggregator writes all. The parts of each rank are not known, so all numbers except the range are in proportion
+/// to the length. The same on all ranks.
 pub fn probe_then_divide(amount: &AccessStats, aggregators: usize, unit: u64) -> Option<[AccessStats; 2]> {
     let aggregators = aggregators as u64;
     if aggregators < 2 || amount.bytes / aggregators < WORTH_DIVIDING {

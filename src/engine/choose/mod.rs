@@ -1,9 +1,10 @@
-//! Chooses how the bytes of a call go: pure functions of values that all ranks agree on. This file has every threshold
+//! Chooses the path of the bytes of a call: pure functions of values that all ranks agree on. This file has every threshold
 //! of the engine, with its unit and reason.
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`rules`] | the rules by which one rank chooses the path of a call, and a rank writes or reads before the ranks agree |
+//! | [`rules`] | the rules that choose the path of a call, and the pieces that a rank writes or reads before the ranks agree
+//! |
 //! | [`windows`] | divides the file into windows |
 //! | [`layers`] | one layer of messages or two, by predicted cost |
 //! | [`learned`] | what was learned from earlier calls |
@@ -20,10 +21,10 @@ pub mod windows;
 
 // Pieces that a rank writes or reads by itself. Sizes are means of one rank's pieces, in bytes; counts are of one rank.
 
-/// Minimum size of pieces that go directly: that saves a copy, and a system call costs about as much as copying this
-/// number of bytes.
+/// Minimum size of pieces that a rank writes or reads directly. This saves a copy of the piece; the additional system call
+/// costs about as much as copying this number of bytes.
 pub const LARGE_PIECE: u64 = 16 << 10;
-/// Minimum size of pieces that go directly in a write of few pieces: a few more system calls do not matter.
+/// Minimum size of pieces that a rank writes directly if they are few: a few more system calls do not matter.
 pub const LARGE_OF_FEW: u64 = 4 << 10;
 /// Minimum size of pieces that a rank that shares memory reads directly before the ranks agree. Larger than
 /// [`LARGE_PIECE`], because a window is read once for all ranks, in large calls and ahead.
@@ -36,8 +37,7 @@ pub const FEW_PIECES: u64 = 4;
 pub const FEW_BESIDE_WINDOWS: u64 = 8;
 /// A rank reads its whole range if the gaps are at most 1 / `DENSE_PART` of it (a quarter).
 pub const DENSE_PART: u64 = 4;
-/// A rank reads pieces by itself if they are at least this far apart, in bytes: most bytes of a window would be read in
-/// vain.
+/// Minimum distance in bytes between pieces that a rank reads by itself: most bytes of a window would be read for no rank.
 pub const FAR_APART: u64 = 8 << 10;
 /// Maximum number of window bytes for each byte of data; above it, few pieces are written or read directly.
 pub const MOSTLY_EMPTY: u64 = 64;
@@ -60,15 +60,15 @@ pub const SMALL_OF_ONE: u64 = 15 << 10;
 /// Maximum number of bytes of the data of all ranks, with the extents, that go with the first agreement in messages:
 /// rank 0 writes them while all ranks wait. (In shared memory they stay in the slots.)
 pub const SMALL_OF_ALL: usize = 56 << 10;
-/// Gaps below this number of bytes belong to the footprint of a host: a call on the file costs about as much as copying
-/// so many bytes. A host must not write a wider gap together with the bytes around it (data sieving), because another
-/// host may write there.
+/// Gaps below this number of bytes belong to the footprint of a host: a call on the file costs about as much as copying this
+/// number of bytes. A host must not write a wider gap together with the bytes around it (data sieving), because another host
+/// may write there.
 pub const FOOTPRINT_GAP: u64 = 32 << 10;
 /// Maximum number of bytes of an encoded footprint. A longer one is sent as unknown.
 pub const FOOTPRINT_BYTES: usize = 8 << 10;
 
-/// Minimum length in bytes of a message that is sent directly from the caller's memory, if it is one piece there.
-/// Packing a shorter one costs less than a message with memory of its own.
+/// Minimum length in bytes of a message that is sent from the caller's memory without a copy, if it is contiguous there.
+/// Copying a shorter message into a block with others costs less than a message of its own.
 pub const WORTH_ZERO_COPY: u64 = 4 << 10;
 
 // Calls on the file, and windows. All are in bytes, except counts.
@@ -77,16 +77,16 @@ pub const WORTH_ZERO_COPY: u64 = 4 << 10;
 pub const LOCAL_CALL: u64 = 4 << 10;
 /// Cost of a call on a file system that locks stripes or blocks: about as much as copying this number of bytes.
 pub const REMOTE_CALL: u64 = 256 << 10;
-/// Maximum number of runs of data in a group that are always written one by one if gaps between them must be read: that
-/// may need a disk.
+/// A group of at most this number of runs is always written run by run if its gaps would have to be read: such a read may
+/// need a disk.
 pub const FEW_RUNS: u64 = 16;
-/// The file system is asked which bytes of gaps have data if that may save this number of calls, so that an answer in
-/// vain costs little. Where the file has data, the bytes of this number of calls are read before the next question.
+/// The file system is asked which bytes of gaps have data if that may save this number of calls, so that a useless answer
+/// costs little. Where the file has data, as many bytes as these calls cost are read before the next question.
 pub const WORTH_ASKING: u64 = 4;
 /// Maximum number of parts with data that the file system is asked for in a group of runs. Then the rest is read.
 pub const PARTS_READ: usize = 4;
-/// Runs with gaps between them are buffered one by one if writing them takes the file at most this many times as long
-/// as writing them with the gaps before the call ends.
+/// Runs with gaps between them are buffered one by one if that takes the file at most this many times as long as one write of
+/// the runs with their gaps, before the call ends.
 pub const WORTH_LEAVING: u64 = 2;
 /// Minimum budget of write-behind for each rank, in bytes: with less, calls would wait for every piece.
 pub const LEAST_BUDGET: u64 = 1 << 20;
@@ -95,14 +95,15 @@ pub const LEAST_BUDGET: u64 = 1 << 20;
 pub const FAST_WRITES: u32 = 4;
 /// Number of bytes in fast writes in a row that have the effect of [`FAST_WRITES`].
 pub const FAST_BYTES: u64 = 1 << 20;
-/// Number of slow writes in a row after which such a rank returns to buffering. One may have waited for another rank.
+/// Number of slow writes in a row after which a rank that writes at once returns to buffering. A single slow write may have
+/// waited for another rank.
 pub const SLOW_WRITES: u32 = 2;
 /// Maximum number of bytes that are packed for one call on the file: they fit in a core's cache.
 pub const PACKED_FOR_CALL: usize = 512 << 10;
 /// Minimum length in bytes of a piece that is not packed, but written from, or read into, the caller's memory.
 pub const WHOLE_PIECE: u64 = 64 << 10;
-/// Minimum mean length in bytes of the extents of a full window that is written directly from its messages. Copying
-/// shorter ones into a window costs less than a part of a call each.
+/// Minimum mean length in bytes of the extents of a full window that is written directly from its messages. Copying a shorter
+/// extent into a window costs less than an entry for it in a vectored write.
 pub const LARGE_IN_WINDOW: u64 = 1 << 10;
 /// Maximum number of bytes of full windows in shared memory that are one write: other windows wait for their memory
 /// meanwhile.
@@ -121,13 +122,13 @@ pub const CACHED_RING: u64 = 4 << 20;
 /// Minimum number of windows of a ring, even if they exceed [`CACHED_RING`].
 pub const WINDOWS_AHEAD: u64 = 4;
 
-/// Number of windows of an aggregator in the first exchange of a file: filling, sending and writing then go on at the
-/// same time, and what does not overlap is the first window and the last.
+/// Number of windows of an aggregator in the first exchange of a file. With several windows, filling, sending and writing
+/// overlap in time, except in the first window and the last.
 pub const WINDOWS_IN_CALL: u64 = 32;
 /// Minimum size of a window in the first exchange of a file, in bytes: what a call on a file over a network costs.
 pub const LEAST_EXCHANGED: u64 = REMOTE_CALL;
-/// Minimum mean size of a message in the first exchange of a file, in bytes, if every sender has bytes in every window:
-/// where ranks share cores, a message costs about as much as copying so many bytes.
+/// Minimum mean size of a message in the first exchange of a file, in bytes, if every sender has bytes in every window: where
+/// ranks share cores, a message costs about as much as copying this number of bytes.
 pub const MESSAGE_IN_WINDOW: u64 = 32 << 10;
 
 /// Maximum number of rounds with long messages that are in flight on a rank at the same time. A long message is sent
@@ -152,15 +153,17 @@ pub const WORTH_CHANGING: u64 = 16;
 pub const SLOW_TIMES: u64 = 3;
 /// An aggregator is slow in a single call if it spends this many times the mean time of the others in the file.
 pub const CLEARLY_SLOW: u64 = 3;
-/// Minimum time of a call in microseconds from which the next calls learn: less is noise, and little to gain.
+/// Minimum time of a call in microseconds from which the next calls learn: shorter times are mostly noise, and little can be
+/// gained.
 pub const WORTH_LEARNING: u64 = 20_000;
 /// Minimum number of bytes of each aggregator in a call from which the next calls learn.
 pub const LEARNED_FROM: u64 = 1 << 20;
 /// Minimum number of bytes of each aggregator in a write that is divided in two, if no call has shown yet whether an
-/// aggregator is slow. What that costs (an agreement, lists in two messages, and a window in which file and links wait for
-/// each other) is little beside so many bytes.
+/// aggregator is slow. The division costs an agreement, lists in two messages, and a window in which file and links wait for
+/// each other; this is little compared with the time of such a write.
 pub const WORTH_DIVIDING: u64 = 64 << 20;
-/// The first part of such a write is 1 / `FIRST_PART` of it, but at least [`LEARNED_FROM`] bytes of each aggregator.
+/// The first part of a divided write is 1 / `FIRST_PART` of the write, but at least [`LEARNED_FROM`] bytes of each
+/// aggregator.
 pub const FIRST_PART: u64 = 32;
 
 // Plans that are kept for calls with the same access.
@@ -175,8 +178,7 @@ pub const KEPT_REQUESTS: u64 = 16 << 20;
 
 /// Assumed number of bytes of a packed list for each extent, if lists do not compress.
 pub const PACKED_EXTENT: f64 = 3.0;
-/// Two layers are chosen if the estimate says that they save more than this part of the time: the estimate is no more
-/// accurate.
+/// Minimum part of the time that two layers must save, by the estimate, to be chosen: the estimate is not more accurate.
 pub const WORTH_LAYERING: f64 = 0.15;
 /// Maximum number of extents of a rank that are examined to count the windows that it touches: examining all would take
 /// as long as much of the call.

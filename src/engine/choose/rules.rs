@@ -3,11 +3,11 @@
 //! The rules are pure functions of values that all ranks agree on, so all ranks choose the same path. Before the agreement, other
 //! ranks may not be in the call yet.
 //!
-//! Another library may write the file between collective calls by data sieving: it reads a range, replaces its pieces
-//! and writes the range back (ROMIO, in independent writes; under a lock that this library does not take). A rank that
-//! has not arrived may be doing that, and would overwrite what others have written early. So where a caller names such
-//! [writers](WritersBeside), ranks write early only after they have agreed on it, and from then on every rank keeps
-//! its other library from sieving ([`EarlyWrites::are_agreed_on`]).
+//! Another library may write the file between collective calls by data sieving: it reads a range, replaces its pieces and
+//! writes the range back. (ROMIO does so in independent writes, under a lock that this library does not take.) A rank that
+//! has not arrived may be sieving, and would overwrite the bytes that others have written early. So if a caller names such
+//! [writers](WritersBeside), ranks write early only after they have agreed on it. From then on every rank keeps its other
+//! library from sieving ([`EarlyWrites::are_agreed_on`]).
 
 use tributary_base::wire;
 
@@ -33,7 +33,7 @@ pub struct Rules<'a> {
     pub in_memory: bool,
 }
 
-/// What the ranks of a call have agreed on, as far as its path depends on it.
+/// The agreed values of a call on which its path depends.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct CallShape {
     /// Extents and bytes of the whole call, of all ranks.
@@ -54,13 +54,13 @@ pub struct CallShape {
 
 wire::fields!(struct CallShape { all, left, disjoint, hosts_are_apart, is_inline, no_memory, transferred });
 
-/// What one rank decides for all ranks of a call. It is part of the answer of the first agreement, so no other rank decides
-/// it too.
+/// The decision of one rank for all ranks of a call. It is part of the answer of the first agreement, so the other ranks do
+/// not compute it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Decision {
-    /// The path of the bytes.
+    /// The path of the call's bytes.
     pub path: Path,
-    /// Why this path.
+    /// Why the path was chosen.
     pub reason: Reason,
     /// The windows, if the path is [`Path::Windows`].
     pub windows: CallWindows,
@@ -77,15 +77,14 @@ impl Rules<'_> {
         }
     }
 
-    /// Returns the minimum mean size in bytes of pieces that go directly: the cost of a system call, or the hint
-    /// `trib_direct_min` if the file system locks larger units.
+    /// Returns the minimum mean size in bytes of pieces that are written or read directly: the cost of a system call, or the
+    /// hint `trib_direct_min` if the file system locks larger units.
     fn large(&self) -> u64 {
         if self.windows.lock_unit > 1 { self.hints.direct_min } else { self.hints.direct_min.min(LARGE_PIECE) }
     }
 
-    /// Decides how the bytes of a call go, from what all ranks agreed on. One rank calls it and answers for all ranks.
-    /// If the ranks then find out more ([`Rules::needs_overlap_check`]), each rank repeats the decision, with the same
-    /// result.
+    /// Chooses the path of a call, from the values that all ranks agreed on. One rank calls it and answers for all ranks. If
+    /// the ranks then find out more ([`Rules::needs_overlap_check`]), each rank repeats the decision, with the same result.
     pub fn decide(&self, shape: &CallShape) -> Decision {
         let (path, reason) = self.choose(shape);
         let windows = if path == Path::Windows { self.windows.over(&shape.left) } else { CallWindows::default() };
@@ -185,7 +184,7 @@ pub struct WritersBeside {
     pub have_sieved: bool,
 }
 
-/// What a rank knows to decide if it may write before the first agreement.
+/// Facts by which a rank decides if it may write before the first agreement.
 #[derive(Debug, Default)]
 pub struct EarlyWrites {
     beside: Option<WritersBeside>,
@@ -193,7 +192,8 @@ pub struct EarlyWrites {
 }
 
 impl EarlyWrites {
-    /// Sets what this rank knows of writers beside this library, for the next call. Without it there are none.
+    /// Sets what this rank knows of another library that writes the file, for the next call. Without it, no other library
+    /// writes.
     pub fn set(&mut self, beside: WritersBeside) {
         self.beside = Some(beside);
     }
@@ -254,8 +254,8 @@ impl Rules<'_> {
         self.switch() == Switch::Automatic && file.count() > 0 && file.bytes() / file.count() >= least
     }
 
-    /// Returns true if a rank reads `file` before the ranks agree. `apart` is true if ranks wanted different bytes in
-    /// the read before. (If all ranks that exchange messages want the same bytes, one rank reads them for all.)
+    /// Returns true if a rank reads `file` before the ranks agree. `apart` is true if ranks wanted different bytes in the
+    /// previous read. (If all ranks that exchange messages want the same bytes, one rank reads them for all.)
     pub fn can_read_before_agreement(&self, file: &Extents, apart: bool) -> bool {
         if self.in_memory { self.reads_itself(file) } else { apart && self.is_direct(file) }
     }

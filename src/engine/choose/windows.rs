@@ -9,9 +9,9 @@ use crate::engine::choose::{
     CACHED_RING, LEAST_EXCHANGED, LEAST_LEARNED, MESSAGE_IN_WINDOW, WINDOW, WINDOWS_AHEAD, WINDOWS_IN_CALL,
 };
 
-/// Maximum number of bytes of the ring.
+/// Maximum number of bytes of the ring of windows in shared memory.
 pub const LARGEST_RING: usize = 64 << 20;
-/// Maximum number of windows in the ring.
+/// Maximum number of windows in the ring in shared memory.
 pub const PLACES: usize = 256;
 
 /// The windows of a call through shared memory, equal on all ranks. Window k begins in the file at
@@ -83,11 +83,11 @@ impl CallWindows {
 /// Plans the windows of calls through shared memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WindowPlanner {
-    /// Number of bytes for windows.
+    /// Number of bytes of shared memory for windows.
     pub memory: u64,
     /// Number of bytes that the file system locks together.
     pub lock_unit: u64,
-    /// Least number of bytes of a write that goes past the cache; `None` if none does.
+    /// Minimum number of bytes of a write that bypasses the page cache (direct I/O); `None` if no write does.
     pub direct_from: Option<u64>,
 }
 
@@ -109,8 +109,8 @@ impl WindowPlanner {
 /// Maximum number of windows of an aggregator that are in memory at a time, if no hint sets the number.
 const MOST_OPEN: u64 = 8;
 
-/// Maximum number of windows of the largest size that an aggregator has in memory: with two, the file often waits for a
-/// window, as all aggregators and their messages share links.
+/// Maximum number of windows of the largest size that an aggregator has in memory. With two, the file often waits for a
+/// window, because all aggregators and their messages share links.
 const LARGEST_OPEN: u64 = 4;
 
 /// Size of a page in the cache of a file system, in bytes: windows that no hint sets are whole pages.
@@ -131,9 +131,9 @@ impl ExchangeWindows {
     /// has up to four windows of `largest` bytes in memory, or smaller ones that take no more. `unit` bytes lie in one
     /// window if they fit.
     ///
-    /// Each aggregator gets several windows, so that it fills one while it writes others; but no more than messages are
-    /// worth: a rank sends one for each window in which it has bytes. If `learned` has the paces of an earlier call, and
-    /// what a window costs in nanoseconds, the number of windows follows from them.
+    /// Each aggregator gets several windows, so that it fills one while it writes others. More windows cost more messages: a
+    /// rank sends one for each window in which it has bytes. If `learned` has the paces of an earlier call, and the cost of a
+    /// window in nanoseconds, the number of windows follows from them.
     pub fn of(
         amount: &AccessStats,
         (senders, aggregators): (usize, usize),

@@ -24,7 +24,7 @@ use crate::world::clock;
 
 /// A round of a read that is in flight on this rank.
 pub struct RoundDelivered {
-    /// Number of the round.
+    /// Number of the round, the same on all ranks.
     pub round: u64,
     /// The messages that this rank receives.
     pub incoming: RoundReceives,
@@ -36,7 +36,7 @@ pub struct RoundDelivered {
     pub begin: Instant,
     /// Time that this rank spent in copying.
     pub placement: Duration,
-    /// Number of ranks and of bytes of the file in the window.
+    /// Number of ranks with data in the window, and number of bytes of the file in it.
     pub owned: Option<(usize, u64)>,
     /// First error of a message whose bytes are missing.
     pub error: Option<Error>,
@@ -44,7 +44,6 @@ pub struct RoundDelivered {
 
 /// The memory of the named buffers of the schedules of all rounds in flight in a read.
 pub struct Delivering<'r, 'a> {
-    /// This rank.
     pub rank: Rank,
     /// The rounds in flight, in order.
     pub rounds: &'r mut VecDeque<RoundDelivered>,

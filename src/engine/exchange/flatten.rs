@@ -16,7 +16,7 @@ use crate::drivers::Domains;
 /// The bytes that one rank sends to (or wants from) one aggregator, as lists of extents.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListsToSend {
-    /// Index of the aggregator.
+    /// Index of the aggregator among the aggregators of the call.
     pub aggregator: usize,
     /// Extents of the file, ascending and without overlaps.
     pub file: Packed,
@@ -151,7 +151,7 @@ pub struct CoalescingPacker {
 }
 
 impl CoalescingPacker {
-    /// Appends an extent.
+    /// Appends an extent. Joins it to the last one if the two are adjacent.
     #[inline]
     pub fn push(&mut self, extent: Extent) {
         match &mut self.last {
@@ -184,8 +184,8 @@ pub struct DuplicateRead {
     pub len: u64,
 }
 
-/// Returns the parts of the buffer that [`flatten`] leaves out, below `limit` in the
-/// file. For ascending extents there are none, at no cost; otherwise O(extents log extents) time and 64 bytes each.
+/// Returns the parts of the buffer that [`flatten`] leaves out, below `limit` in the file. For ascending extents there are
+/// none, at no cost; otherwise O(extents log extents) time and 64 bytes each.
 pub fn duplicate_reads(file: &Extents, layout: &BufferLayout, limit: u64) -> Vec<DuplicateRead> {
     let mut duplicate_reads = Vec::new();
     if file.is_ascending() {
@@ -206,7 +206,7 @@ pub fn duplicate_reads(file: &Extents, layout: &BufferLayout, limit: u64) -> Vec
     duplicate_reads
 }
 
-/// Finds the bytes of `wanted` among the pieces `kept`, which are read. They ascend and contain all of the bytes.
+/// Finds the bytes of `wanted` among the pieces `kept`, which are read. `kept` ascends and contains all of the bytes.
 fn find_duplicates(kept: &[Piece], mut wanted: Piece, duplicate_reads: &mut Vec<DuplicateRead>) {
     let mut index = kept.partition_point(|piece| piece.offset + piece.len <= wanted.offset);
     while wanted.len > 0
@@ -221,7 +221,7 @@ fn find_duplicates(kept: &[Piece], mut wanted: Piece, duplicate_reads: &mut Vec<
 }
 
 impl DuplicateRead {
-    /// Copies the part within `sink`, after the first part was read.
+    /// Copies the part within `sink`, after the original part was read.
     pub fn copy(&self, sink: &mut Sink<'_>) {
         sink.copy_within(self.from, self.to, self.len);
     }
@@ -235,7 +235,7 @@ mod tests {
     use crate::access::walk::pieces;
     use crate::drivers::Domains;
 
-    /// Returns (offset in the file, offset in memory, aggregator) of every byte of all streams.
+    /// Returns (offset in the file, offset in memory, aggregator) of every byte of all lists.
     fn bytes(all: &[ListsToSend]) -> Vec<(u64, u64, usize)> {
         let expand = |packed: &Packed| packed.iter().flat_map(|e| e.offset..e.end()).collect::<Vec<_>>();
         let mut got: Vec<_> = (all.iter())

@@ -11,7 +11,8 @@ use crate::engine::choose::{KEPT_REQUESTS, MOST_PLANS};
 use crate::engine::exchange::plan::Plan;
 use crate::engine::exchange::planner::ExchangePlanner;
 
-/// How a rank's access relates to the accesses of the kept plans. Plans are a set of bits, one for each kept plan.
+/// How a rank's access relates to the accesses of the kept plans. A set of plans is an integer with one bit for each kept
+/// plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AccessShift {
     /// The access differs from all plans.
@@ -53,7 +54,7 @@ pub struct Reuse {
 
 wire::fields!(struct Reuse { plan, shift });
 
-/// The kept plans of a file: enough for several accesses that take turns, within bounds. All ranks have the same plans
+/// The kept plans of a file, up to [`MOST_PLANS`], so that a program's accesses may take turns. All ranks have the same plans
 /// in the same order, because every exchange finds or makes one on all ranks.
 #[derive(Default)]
 pub struct Plans(Vec<Cached>);
@@ -130,14 +131,14 @@ pub struct Cached {
 }
 
 impl Cached {
-    /// Makes an entry for a plan of this rank's access. `left` is the amount of all ranks.
+    /// Makes an entry for a plan of this rank's access. `left` are the access statistics of all ranks.
     pub fn new(file: &Extents, layout: &BufferLayout, left: &AccessStats, plan: Arc<Plan>) -> Self {
         let (end, requests) = (left.end, left.requests);
         Self { file: file.clone(), layout: layout.clone(), end, requests, touched: OnceCell::new(), plan }
     }
 
-    /// Returns the number of bytes by which an access is shifted from the access of this plan; `None` if it differs
-    /// otherwise. O(encoded size of the access).
+    /// Returns the number of bytes by which an access is shifted from the access of this plan; `None` if they differ in more
+    /// than a shift. O(encoded size of the access).
     fn shift_of(&self, file: &Extents, layout: &BufferLayout) -> Option<i64> {
         file.shift_from(&self.file).filter(|_| self.layout == *layout)
     }
@@ -148,9 +149,9 @@ impl Cached {
         is_whole && left.end == self.end.wrapping_add(by as u64)
     }
 
-    /// Returns about the number of windows that the access touches. `count` computes the number at the first use.
-    /// (Needed for every call that may repeat: if the plan does not fit on another rank, a new plan needs the sum over
-    /// all ranks.)
+    /// Returns the approximate number of windows that the access touches. `count` computes the number at the first use.
+    /// (Every call that may repeat needs it: if the plan does not fit on another rank, a new plan needs the sum over all
+    /// ranks.)
     pub fn touched(&self, count: impl FnOnce() -> u64) -> u64 {
         *self.touched.get_or_init(count)
     }

@@ -26,7 +26,7 @@ use crate::topology::Rank;
 /// The extents of a flow in one window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Advanced {
-    /// Number of bytes.
+    /// Number of bytes of these extents.
     pub bytes: u64,
     /// Highest end of the extents in the file; the window's start if there are none.
     pub end: u64,
@@ -57,7 +57,7 @@ impl Flow {
         self.cursor.peek().map(|extent| domains.window(self.aggregator, extent.offset))
     }
 
-    /// Moves past all extents in `window`, and returns their numbers.
+    /// Moves past all extents in `window`. Returns their number, their bytes and their highest end.
     pub fn pass(&mut self, window: &Window) -> Advanced {
         self.pass_each(window, |_| ())
     }
@@ -234,8 +234,8 @@ impl Inflow {
         rest.is_empty()
     }
 
-    /// Returns the `len` bytes of the window that the source wants, packed in order; zeros where there is no window
-    /// `from` to read. Returns an empty message if there is no memory for it.
+    /// Returns the `len` bytes of the window that the source wants, packed in order. They are zeros if `from`, the bytes of
+    /// the window, is `None`. Returns an empty message if there is no memory for it.
     pub fn collect(&mut self, window: &Window, from: Option<&[u8]>, len: u64) -> Bytes {
         let placing = &mut self.placing;
         let message = Block::message(len, |mut rest| match from {
@@ -269,8 +269,8 @@ fn append(rest: &mut &mut [u8], bytes: &[u8]) {
     *rest = after;
 }
 
-/// A queue of flows, sorted by the next round in which they have bytes. Finding the flows of a round costs O(log flows)
-/// each.
+/// A queue of flows, sorted by the next round in which they have bytes. Finding the flows of a round costs O(log flows) for
+/// each of them.
 #[derive(Debug, Default)]
 pub struct RoundQueue(BinaryHeap<Reverse<(u64, usize)>>);
 
@@ -316,7 +316,7 @@ impl<'a> ZeroCopySends<'a> {
         Self { source, lent: Arc::default() }
     }
 
-    /// Returns the piece as a message, if it is long enough to be worth it.
+    /// Returns the piece as a message without a copy; `None` if it is shorter than [`WORTH_ZERO_COPY`].
     pub fn message_in_place(&self, piece: Extent) -> Option<Message> {
         (piece.len >= WORTH_ZERO_COPY).then(|| self.message_of(piece))
     }
@@ -324,7 +324,8 @@ impl<'a> ZeroCopySends<'a> {
     /// Returns the piece as a message, of any length.
     pub fn message_of(&self, piece: Extent) -> Message {
         let bytes = self.source.piece(piece.offset, piece.len);
-        // SAFETY: the drop of `self`, which comes before the memory ends, makes sure that no message is left.
+        // SAFETY: `self` is dropped before the memory ends, and its drop aborts the process if one of its messages still
+        // exists.
         let bytes = unsafe { std::mem::transmute::<&'a [u8], &'static [u8]>(bytes) };
         Message::from_owner(Lent { bytes, _lent: self.lent.clone() })
     }

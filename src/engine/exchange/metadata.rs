@@ -1,9 +1,9 @@
 //! The metadata phase: ranks send their lists of extents to the ranks that need them. Only the sender knows the size of
 //! a list beforehand.
 //!
-//! The **data** kernel determines who needs which list: with a flat kernel, an aggregator needs every rank's list; with
-//! `two_layer`, a local aggregator needs its members' lists, and an aggregator each local aggregator's merged list. The
-//! **metadata** kernel determines how lists are sent. The two are chosen independently, so there are four cases.
+//! The **data** kernel determines which rank needs which list. With a flat kernel, an aggregator needs every rank's list.
+//! With `two_layer`, a local aggregator needs its members' lists, and an aggregator needs each local aggregator's merged
+//! list. The **metadata** kernel determines how lists are sent. The two are chosen independently, so there are four cases.
 //!
 //! **Messages.** Every sender sends each target a head: the length of the message body, and the first bytes of the body. Most
 //! metadata fits into heads. The rest follows in a second exchange, for which both sides know the sizes. No Alltoall of
@@ -172,10 +172,10 @@ fn merge_by_local(
     groups.into_iter().map(|(rank, lists)| (rank, Merged::of(aggregator, &lists, domains).file)).collect()
 }
 
-/// Returns the messages that a rank sends with one layer, as the index of each aggregator and the number of bytes: first
-/// the heads of all lists, then the rests of long lists. `lists` has the index of an aggregator and the length of its
-/// encoded list in bytes; an aggregator that is not among them gets a head without a list. The message from an
-/// aggregator to itself is not left out.
+/// Returns the messages that a rank sends with one layer: first the heads of all lists, then the rests of long lists. A
+/// message is the index of an aggregator and a number of bytes. `lists` has the index of an aggregator and the length of its
+/// encoded list in bytes; an aggregator that is not among them gets a head without a list. The message from an aggregator to
+/// itself is included.
 pub fn list_messages(
     aggregators: usize,
     lists: impl Iterator<Item = (usize, usize)>,
@@ -216,7 +216,7 @@ fn plain(mut body: Bytes) -> Result<Option<Packed>> {
     checked(Packed::read(&mut body)?).map(Some)
 }
 
-/// Decodes a body of lists, each after a number below `limit`.
+/// Decodes a body of lists. Each list follows its index, which must be below `limit`.
 fn tagged(mut body: Bytes, limit: usize) -> Result<ListsByAggregator> {
     let mut lists = Vec::new();
     while !body.is_empty() {
@@ -250,8 +250,9 @@ pub struct Phase {
 }
 
 impl Phase {
-    /// The schedule of one round. `shares` are this rank's by ascending aggregator, one after the other in [`Buffer::Send`].
-    /// `merged` are the messages of a local aggregator. `receives` are the messages to an aggregator.
+    /// Returns the schedule of one round. `shares` are this rank's bytes for each aggregator, ascending by aggregator, one
+    /// after the other in [`Buffer::Send`]. `merged` are the messages of a local aggregator. `receives` are the messages to
+    /// an aggregator.
     pub fn schedule(&self, shares: &[Share], merged: &[Share], receives: &[Transfer<Rank>]) -> Schedule {
         let route = &self.route;
         let Some(local) = &self.local else {
@@ -300,9 +301,9 @@ fn sends_of_bodies(bodies: impl Iterator<Item = usize> + Clone) -> [Vec<Transfer
     })
 }
 
-/// Sends each receiver of the route its body, and returns the bodies from `sources` (ascending; empty unless this rank
-/// is a receiver). `targets` is empty if this rank sends nothing. If rank a sends to b, b must have a as a source, and
-/// the other way round. A body may be empty. Collective over the ranks that have targets or sources.
+/// Sends each receiver of the route its body, and returns the bodies from `sources` (ascending; empty unless this rank is a
+/// receiver). `targets` is empty if this rank sends nothing. Rank a sends to rank b if and only if b has a among its sources.
+/// A body may be empty. Collective over the ranks that have targets or sources.
 ///
 /// # Errors
 /// Errors of the message transport; a damaged head, after which the exchange cannot continue.

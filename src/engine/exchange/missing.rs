@@ -45,7 +45,7 @@ fn check(hints: &str, len: u64, overlap: u64, poor: u64, due: [bool; 2]) {
         let path = directory.path().join("file");
         let mut file = File::open(endpoint, &path, Mode::Create, Hints::parse(hints).unwrap()).unwrap();
         let mut back = vec![0; bytes.len()];
-        // Windows have their memory from now on.
+        // After these calls, the windows have their memory.
         file.write_all(&extents, &memory, &bytes).unwrap();
         file.read_all(&extents, &memory, &mut back).unwrap();
         let is_poor = |is_poor| REFUSED_FROM.set(if is_poor && rank == poor { 1000 } else { usize::MAX });

@@ -58,7 +58,7 @@ use crate::fabric::Endpoint;
 pub struct Exchange<'a> {
     /// Connection to the other ranks.
     pub endpoint: &'a mut Endpoint,
-    /// What is fixed about the file.
+    /// Settings of the file that do not change while it is open.
     pub file: &'a FileTerms,
     /// Plans the exchanges of the file.
     pub planner: &'a ExchangePlanner,
@@ -66,14 +66,15 @@ pub struct Exchange<'a> {
     pub handle: &'a mut FileHandle,
     /// Plans of earlier calls.
     pub plans: &'a mut Plans,
-    /// What was learned from earlier calls.
+    /// Rates and shares learned from earlier calls.
     pub learned: &'a Learned,
     /// Observers of the call.
     pub observers: &'a mut Observers,
     /// True if the future of the call is polled to its end before the program can use or free its memory
     /// (`FileCalls::returns_at_end`).
     pub returns_at_end: bool,
-    /// What all ranks still have to write or read. The range may be a part of the call's; only its bytes are moved.
+    /// Statistics of the bytes that all ranks still have to write or read. If their range is a part of the call's range, only
+    /// bytes in this part are moved.
     pub left: &'a AccessStats,
     /// The kept plan that fits the access of every rank.
     pub reuse: Option<Reuse>,
@@ -81,7 +82,7 @@ pub struct Exchange<'a> {
     pub is_sole: bool,
     /// True if this exchange moves a part of a call: then its plan is not kept, because it fits no whole call.
     pub is_part: bool,
-    /// This rank's numbers, and its error.
+    /// This rank's counts and error.
     pub own: &'a mut CallTotals,
 }
 
@@ -101,10 +102,10 @@ impl Exchange<'_> {
         self.observers.stage(CallStage::Metadata);
         let plan = self.plan(Direction::Write, file, layout).await?;
         let announced = self.announce_writes(&plan);
-        // SAFETY: `returns_at_end` is set by `File::transfer`, which polls this future to its end before it returns to
-        // the owner of the memory, and by `Asked::polled_to_end`, whose caller promises to do so before the memory is
-        // freed. The value is dropped at the end of this function, so before that. (If a panic unwinds a poll instead,
-        // the value is dropped then, before the caller of the poll runs.)
+        // SAFETY: `File::transfer` sets `returns_at_end`, and polls this future to its end before it returns to the owner of
+        // the memory. `Asked::polled_to_end` sets it too, and its caller promises the same before the memory is freed. The
+        // value is dropped at the end of this function, so before that. (If a panic unwinds a poll instead, the value is
+        // dropped then, before the caller of the poll runs.)
         let zero_copy = self.returns_at_end.then(|| unsafe { ZeroCopySends::new(source) });
         let rounds = Writing::new(&plan, source, &self.observers.watchdog, self.observers.has_timeline());
         let rounds = rounds.with_zero_copy(zero_copy.as_ref(), self.endpoint);
@@ -168,7 +169,7 @@ impl Exchange<'_> {
         }
         let mut sieve = terms.write_sieve(self.is_sole);
         if direction == Direction::Write && !plan.announced.incoming.is_empty() && left.has_holes() {
-            // Ask for the end here: before, another rank may still have been writing; after, aggregators write.
+            // Find the end of the file here: earlier, another rank may still have been writing; later, aggregators write.
             sieve = sieve.with_end(|| handle.end());
         }
         if let Some(queue) = &mut handle.queue {

@@ -25,7 +25,7 @@ use crate::world::clock;
 
 /// A round of a write that is in flight on this rank.
 pub struct RoundPlaced {
-    /// Number of the round.
+    /// Number of the round, the same on all ranks.
     pub round: u64,
     /// The messages that this rank sends.
     pub outgoing: RoundSends,
@@ -43,7 +43,7 @@ pub struct RoundPlaced {
     pub begin: Instant,
     /// Time that this rank spent in copying.
     pub placement: Duration,
-    /// Number of ranks and of bytes of the file in the window.
+    /// Number of ranks with data in the window, and number of bytes of the file in it.
     pub owned: Option<(usize, u64)>,
     /// First error of a message whose bytes are missing: the window is not written.
     pub error: Option<Error>,
@@ -51,7 +51,6 @@ pub struct RoundPlaced {
 
 /// The memory of the named buffers of the schedules of all rounds in flight in a write.
 pub struct Placing<'r, 'a> {
-    /// This rank.
     pub rank: Rank,
     /// The rounds in flight, in order.
     pub rounds: &'r mut VecDeque<RoundPlaced>,
@@ -83,7 +82,7 @@ pub struct RoundSends {
 }
 
 impl RoundSends {
-    /// The message of a span of [`Buffer::Send`].
+    /// Returns the bytes of the message at a span of [`Buffer::Send`].
     fn bytes(&self, span: Span) -> Bytes {
         let found = self.messages.binary_search_by_key(&span.offset, |message| message.start);
         found.map(|at| self.messages[at].bytes.clone()).unwrap_or_default()
@@ -94,7 +93,7 @@ impl RoundSends {
 pub struct RoundMessage {
     /// Index of the outflow whose bytes the message has.
     pub outflow: usize,
-    /// Where it begins in [`Buffer::Send`].
+    /// Offset of the message in [`Buffer::Send`], in bytes.
     pub start: u64,
     /// Number of bytes, above 0.
     pub len: u64,

@@ -35,8 +35,8 @@ pub struct Plan {
     pub announced: Announced,
     /// Route of this rank's data messages, and the local aggregators.
     pub data: Arc<Phase>,
-    /// Kernel that `auto` chose, or that two layers were not possible, for reports; `None` if there is nothing to
-    /// report.
+    /// For reports: the kernel that `auto` chose, or the fact that two layers were not possible; `None` if there is nothing
+    /// to report.
     pub auto: Option<AutoChoice>,
     /// Number of bytes of the call, of all ranks.
     pub bytes: u64,
@@ -116,10 +116,10 @@ async fn announce_enough(
     }
 }
 
-/// Checks that the system would give this aggregator memory for the rounds in flight now: all ranks can still agree on an
-/// error. The check keeps no memory, and the system may promise more than it has. If memory is missing later, then a
-/// window and a message that is sent are an error of the call on all ranks alike (`no_memory_of` in [`crate::engine::exchange`]);
-/// a message that cannot be received ends the job.
+/// Checks that the system would give this aggregator memory for the rounds in flight now, because all ranks can still agree
+/// on an error. The check keeps no memory, and the system may promise more than it has. If memory for a window, or for a
+/// message to send, is missing later, the call returns an error on all ranks (`no_memory_of` in [`crate::engine::exchange`]).
+/// If memory for a message to receive is missing later, the job ends.
 fn check_memory(rank: Rank, announced: &Announced, window: u64, new_windows: usize) -> Result<()> {
     let incoming = announced.incoming.iter().fold(0u64, |sum, (_, list)| sum.saturating_add(list.summary().bytes));
     let bytes = memory_of_rounds(incoming, window, new_windows);

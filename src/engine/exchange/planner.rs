@@ -13,13 +13,13 @@ use crate::exchange::cost::Costs;
 use crate::hints::Hints;
 use crate::topology::{Rank, Topology};
 
-/// The part of a plan that follows from the settings of the file and the agreed amount of a call: the same on all ranks.
+/// The part of a plan that follows from the settings of the file and the agreed statistics of a call: the same on all ranks.
 pub struct Division<'a> {
     /// The aggregators of the call, and the routes of messages to them.
     pub roles: &'a Roles,
     /// File domains: the parts of the file that belong to each aggregator.
     pub domains: Domains,
-    /// Layers of messages.
+    /// Layers of the call's messages.
     pub layers: Layering,
     /// Number of windows of an aggregator that are in memory at a time.
     pub open_windows: usize,
@@ -44,7 +44,7 @@ pub struct ExchangePlanner {
     /// Size of windows and number of open windows that hints set.
     window: Option<u64>,
     open: Option<usize>,
-    /// True if earlier calls change nothing.
+    /// True if the planner learns nothing from calls.
     is_fixed: bool,
     /// True if no bytes are buffered, so that the times of writes are the times of the file.
     is_timed: bool,
@@ -133,8 +133,8 @@ impl ExchangePlanner {
         by.unsigned_abs().is_multiple_of(self.driver.period(&self.layout, aggregators))
     }
 
-    /// Returns the windows of an exchange of `amount` from `senders` ranks to `aggregators` aggregators, after a call
-    /// with `paces`. A hint overrides both.
+    /// Returns the windows of an exchange of `amount` from `senders` ranks to `aggregators` aggregators; their size follows
+    /// from the amount, from the `paces` of an earlier call, or from a hint.
     fn windows(
         &self,
         amount: &AccessStats,
@@ -164,7 +164,8 @@ impl ExchangePlanner {
     }
 
     /// Learns from an exchange of `amount` with these layers of messages, which took `took`, unless the hints forbid it.
-    /// Returns true if something changed: the same on all ranks. The next file on the same file system begins with it. Local.
+    /// Returns true if something changed: the same on all ranks. The next file on the same file system begins with the new
+    /// values. Local.
     pub fn learn(&self, learned: &mut Learned, amount: &AccessStats, layers: Layering, took: &CallTimes) -> bool {
         let (aggregators, senders) = (&self.roles(amount.bytes).aggregators, self.senders(layers));
         if self.is_fixed || aggregators.len() != self.roles.aggregators.len() {

@@ -151,8 +151,8 @@ pub struct Planner {
 }
 
 impl Planner {
-    /// Divides the file between the aggregators. `amount` is the amount of all ranks. `histogram` returns the sum of
-    /// [`count_bytes`] over all ranks; it is called only if the driver divides by density.
+    /// Divides the file between the aggregators. `amount` are the access statistics of all ranks. `histogram` returns the sum
+    /// of [`count_bytes`] over all ranks; it is called only if the driver divides by density.
     ///
     /// # Errors
     /// Bad hints; errors of `histogram`.

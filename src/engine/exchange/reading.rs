@@ -22,7 +22,7 @@ use crate::fabric::{Endpoint, InFlight, Traffic};
 use crate::schedule::{Buffer, Schedule};
 use crate::world::clock;
 
-/// The data phase of one rank in a read.
+/// State of one rank in the data phase of a read.
 pub struct Reading<'a> {
     at: Rounds<'a>,
     sink: Sink<'a>,
@@ -49,7 +49,7 @@ impl<'a> Reading<'a> {
     ///
     /// # Errors
     /// Errors of the message transport. A failure to read stays in the queue for the agreement, and a lack of memory for a
-    /// message in the counts; the bytes delivered are then undefined.
+    /// message stays in the counts. The bytes delivered are then undefined.
     pub async fn run(mut self, endpoint: &mut Endpoint, queue: &mut Option<WindowQueue>) -> Result<DataCounts> {
         let mut flight = endpoint.flight(DATA);
         loop {
@@ -77,7 +77,7 @@ impl<'a> Reading<'a> {
         Ok(self.at.counts)
     }
 
-    /// Returns the next round, if it may start now: after all others, or while some others are still in flight.
+    /// Returns the next round, if it may start now: no round is in flight, or the next one may overlap those in flight.
     async fn next_round(&mut self, flight: &InFlight, queue: &mut Option<WindowQueue>) -> Option<u64> {
         let opened = self.ahead.front().map(|ahead| ahead.round);
         let round = opened.into_iter().chain(self.at.next_round()).min()?;
@@ -163,7 +163,7 @@ impl<'a> Reading<'a> {
         (Some(ahead.opened), window)
     }
 
-    /// Starts to read as many windows as there are free buffers. With `one`, waits for a buffer for the first window.
+    /// Starts to read windows until no buffer is free. If `one` is true, waits for a buffer for the first window.
     async fn look_ahead(&mut self, queue: &mut Option<WindowQueue>, one: bool) {
         while let Some(round) = self.at.windows.next_round()
             && (one && self.ahead.is_empty() || queue.as_mut().is_some_and(WindowQueue::has_room))

@@ -81,7 +81,7 @@ impl Roles {
         self.chooser.costs.core
     }
 
-    /// Returns about the number of windows in which an access has bytes; 0 if no choice needs this number. O(extents),
+    /// Returns the approximate number of windows in which an access has bytes; 0 if no choice needs this number. O(extents),
     /// up to a few thousand.
     pub fn touched(&self, file: &Extents) -> u64 {
         if self.open.any() { self.window_counter.clone().by(file) } else { 0 }
@@ -127,8 +127,8 @@ impl Roles {
         (Phases { metadata, data }, Some(choice))
     }
 
-    /// Returns what `auto` chose for a call with the layers `way`, for reports; `None` if the hints leave no choice and are
-    /// followed.
+    /// Returns what `auto` chose for a call with the layers `way`, for reports; `None` if hints set the layers and the call
+    /// follows them.
     pub fn taken(&self, way: Layering) -> Option<AutoChoice> {
         let Layered { metadata, data } = self.given;
         if self.given.any() && self.flat.iter().all(|phase| phase.local.is_none()) {
@@ -167,7 +167,7 @@ impl Phases {
         if hints.shared_memory == Switch::Disable {
             return Ok(false);
         }
-        // Nodes that the hints pretend are all on this host.
+        // Nodes that hints simulate are all on this host.
         let node = topology.node_of(endpoint.rank());
         let here = if hints.ranks_per_node > 0 { endpoint.ranks() } else { topology.ranks_on(node) };
         let group = endpoint.share_in_groups(local.by_rank(), node::AREA, here <= host::processors()).await?;

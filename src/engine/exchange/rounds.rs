@@ -1,5 +1,5 @@
-//! The state of a rank in the data phase of a write or a read: its part in each round, and the windows of an aggregator, one for
-//! each round, with the messages for each window.
+//! The state of a rank in the data phase of a write or a read: its part in each round. On an aggregator also its windows, one
+//! for each round, and the messages for each window.
 //!
 //! A rank takes part only in the rounds for which it has data, or owns a window with data. All ranks number rounds
 //! alike and take them in ascending order. So all ranks that take part in the lowest unfinished round have reached it,
@@ -29,8 +29,8 @@ use crate::topology::Rank;
 pub const DATA: u16 = FIRST_FREE_TAG + 2;
 
 /// Returns the error of a rank that has no memory for a message of a round. The rank sends an empty message instead: the
-/// other ranks already wait for it. The receiver, which knows that bytes are due, has the error until the agreement at
-/// the end of the call.
+/// other ranks already wait for it. The receiver knows that bytes are missing, and keeps the error until the agreement at the
+/// end of the call.
 pub fn no_memory_of(rank: Rank, bytes: u64) -> Error {
     Error::NoMemory { rank, bytes, what: "a message; a smaller cb_buffer_size needs less".to_string() }
 }
@@ -77,7 +77,6 @@ impl<'a> Rounds<'a> {
         Self { phase, domains, outflows, leaving, windows, inside, counts, watchdog }
     }
 
-    /// Returns this rank.
     pub fn rank(&self) -> Rank {
         self.phase.route.rank
     }
@@ -93,8 +92,8 @@ impl<'a> Rounds<'a> {
         [self.leaving.next_round(), self.windows.next_round(), inside].into_iter().flatten().min()
     }
 
-    /// Returns true if another round may start before the rounds of `flight` have ended. Only rounds with long messages
-    /// may, and in the beginning fewer, so that the file gets its first windows soon. With two layers none may, because
+    /// Returns true if another round may start before the rounds of `flight` have ended. Only rounds with long messages may,
+    /// and fewer of them at the beginning, so that the file gets its first windows soon. With two layers none may, because
     /// members share the memory of a round; with batches none may, because rounds would be one batch.
     pub fn may_run_ahead(&self, flight: &InFlight) -> bool {
         let Route { throttle, ranks, .. } = self.phase.route;
@@ -104,7 +103,8 @@ impl<'a> Rounds<'a> {
         is_long && self.inside.is_none() && !in_batches && flight.len() < ahead && flight.may_join()
     }
 
-    /// The schedule of a round: this rank has `shares`; an aggregator gets `receives`.
+    /// Returns the schedule of a round. `shares` are this rank's bytes for each aggregator, `receives` the messages to an
+    /// aggregator.
     pub fn schedule(&mut self, round: u64, shares: &[Share], receives: &[Transfer<Rank>]) -> Schedule {
         let merged = self.inside.as_mut().map(|inside| inside.open(round, self.domains)).unwrap_or_default();
         self.phase.schedule(shares, &merged, receives)
@@ -167,8 +167,8 @@ impl Opened {
     }
 }
 
-/// Returns true if pieces may tile windows: always if aggregators own stripes in turn; otherwise if the sources
-/// together have as many bytes as their range.
+/// Returns true if pieces may tile windows: always if aggregators own stripes in turn; otherwise if the number of bytes of
+/// all sources is the length of their range.
 fn may_tile(inflows: &[Inflow], domains: &Domains) -> bool {
     let summaries = inflows.iter().map(|inflow| inflow.sizing.summary());
     let all = summaries.fold((u64::MAX, 0, 0), |(start, end, bytes): (u64, u64, u64), summary| {
@@ -260,7 +260,7 @@ impl Windows {
         (passed, coverage)
     }
 
-    /// Returns the inflow of a slot.
+    /// Returns the inflow whose messages lie in slot `id`; `None` for a slot without an inflow.
     pub fn inflow(&mut self, id: usize) -> Option<&mut Inflow> {
         self.inflows.get_mut(id)
     }

@@ -22,7 +22,7 @@ use crate::schedule::{Buffer, Schedule};
 use crate::topology::Rank;
 use crate::world::clock;
 
-/// The data phase of one rank in a write.
+/// State of one rank in the data phase of a write.
 pub struct Writing<'a> {
     at: Rounds<'a>,
     source: Source<'a>,
@@ -41,7 +41,7 @@ impl<'a> Writing<'a> {
         Self { at, source, zero_copy: None, sends_in_place: false, rounds: VecDeque::new(), opened: None }
     }
 
-    /// Writes pieces from the caller's memory, and sends messages from there, where the endpoint can. (With two layers,
+    /// Writes pieces from the caller's memory, and sends messages from there if the endpoint supports it. (With two layers,
     /// members copy their bytes into shared memory.)
     pub fn with_zero_copy(mut self, zero_copy: Option<&'a ZeroCopySends<'a>>, endpoint: &Endpoint) -> Self {
         self.zero_copy = zero_copy.filter(|_| self.at.inside.is_none());
@@ -53,7 +53,7 @@ impl<'a> Writing<'a> {
     ///
     /// # Errors
     /// Errors of the message transport. A failure to write stays in the queue for the agreement, and a lack of memory for a
-    /// message in the counts.
+    /// message stays in the counts.
     pub async fn run(mut self, endpoint: &mut Endpoint, queue: &mut Option<WindowQueue>) -> Result<DataCounts> {
         if let Err(error) = self.run_rounds(endpoint, queue).await {
             // If the error ends the job, end it here, before the memory of messages in flight is freed.
@@ -90,7 +90,7 @@ impl<'a> Writing<'a> {
         }
     }
 
-    /// Returns the next round, if it may start now: after all others, or while some others are still in flight.
+    /// Returns the next round, if it may start now: no round is in flight, or the next one may overlap those in flight.
     fn next_round(&mut self, flight: &InFlight, queue: &mut Option<WindowQueue>) -> Option<u64> {
         let opened = self.opened.as_ref().map(|(round, _)| *round);
         let round = opened.into_iter().chain(self.at.next_round()).min()?;
@@ -143,7 +143,7 @@ impl<'a> Writing<'a> {
         schedule
     }
 
-    /// Ends the first round: its window is written, unless bytes of it are missing.
+    /// Ends the first round in flight: its window is written, unless bytes of it are missing.
     fn close(&mut self, traffic: Traffic, queue: &mut Option<WindowQueue>) {
         let Some(RoundPlaced { round, outgoing, window, buffer, begin, placement, owned, error, .. }) =
             self.rounds.pop_front()
@@ -166,8 +166,8 @@ impl<'a> Writing<'a> {
         self.at.counts.error = self.at.counts.error.take().or(error);
     }
 
-    /// Returns a buffer for the window, and the messages for the window. The buffer has memory if `needs`; there is
-    /// none if the bytes are dropped after an error.
+    /// Returns a buffer for the window, and the messages for the window. The buffer has memory if `needs` is true. There is
+    /// no buffer if the bytes are dropped after an error.
     async fn make_room(
         &mut self,
         opened: Option<Opened>,

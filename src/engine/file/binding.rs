@@ -1,8 +1,8 @@
-//! What bindings to other languages and libraries need on a file, and programs do not; and collective calls in which
-//! another library, such as the MPI library, works on the same file.
+//! Functions on a file that bindings to other languages and libraries need, and programs do not; and collective calls in
+//! which another library, such as the MPI library, works on the same file.
 //!
-//! The engine keeps its own calls and the other library's in order: another library lets a rank return as soon as the rank's own
-//! work is done, and the engine lets a rank write before the ranks agree.
+//! The engine keeps its own calls and the other library's calls in order. This is necessary because another library lets a
+//! rank return as soon as the rank's own work is done, and the engine lets a rank write before the ranks agree.
 
 use std::path::Path;
 use std::pin::pin;
@@ -156,9 +156,9 @@ pub fn set_writers_beside(file: &mut File, beside: WritersBeside) {
     file.calls.early.set(beside);
 }
 
-/// Returns true if a rank may write its pieces before other ranks are in the next call, although [`set_writers_beside`]
-/// named another writer: until the end of that call this rank must keep the other library from data sieving. The same on
-/// all ranks. Local.
+/// Returns true if a rank may write its pieces before other ranks are in the next call, although [`set_writers_beside`] named
+/// another writer. Until the end of that call, this rank must keep the other library from data sieving. The same on all
+/// ranks. Local.
 pub fn lets_ranks_write_early(file: &File) -> bool {
     file.calls.early.are_agreed_on()
 }
@@ -199,10 +199,10 @@ pub async fn sync_with(file: &mut File, other: impl FnOnce(Rank) -> Result<()>) 
     outcome
 }
 
-/// Runs `other` on every rank, a part of a collective call `kind` in which another library changes the file. `other`
-/// starts when all ranks have ended their earlier calls on the file, and no rank begins its next call before `other` has
-/// ended on all ranks: without this order, a rank that another library lets return early could write bytes that a slower
-/// rank then truncates or overwrites. Collective. Costs two agreements.
+/// Runs `other` on every rank, a part of a collective call `kind` in which another library changes the file. `other` starts
+/// when all ranks have ended their earlier calls on the file. No rank begins its next call before `other` has ended on all
+/// ranks. Otherwise a rank that another library lets return early could write bytes that a slower rank then truncates or
+/// overwrites. Collective. Costs two agreements.
 ///
 /// # Errors
 /// The same on every rank: ranks are in different calls, an error of buffered bytes of earlier writes, or the error of
@@ -237,8 +237,8 @@ impl File {
         waiting.call(pin!(self.agree_without_data(kind, Ok(()), AccessStats::NONE))).await.map(drop)
     }
 
-    /// Makes the outcome of a call that all ranks have begun the same on all ranks: an error of buffered bytes of this
-    /// rank's earlier writes, or else `own`. Collective. Costs one agreement.
+    /// Agrees on the outcome of a call that all ranks have begun: an error of buffered bytes of this rank's earlier writes,
+    /// or else `own`. Collective. Costs one agreement.
     async fn agree_on_end(&mut self, kind: CallKind, own: Result<()>) -> Result<()> {
         let waiting = self.endpoint.waiting().clone();
         let deferred = self.handle.write_behind.as_ref().and_then(|write_behind| write_behind.bring_error());

@@ -4,7 +4,8 @@
 //! | step | what it is | where |
 //! |---|---|---|
 //! | facts | a rank's arguments: which call it is in, its extents, its error, the bytes it has already moved | `agree/facts.rs` |
-//! | first agreement | the merged facts of all ranks; one rank decides how the bytes go, and why | `agree/first.rs`, `choose/rules.rs` |
+//! | first agreement | the merged facts of all ranks; one rank chooses the path of the bytes | `agree/first.rs`,
+//! `choose/rules.rs` |
 //! | rounds | the bytes move: directly, through windows, or in messages by a plan | `io`, `shared`, `exchange` |
 //! | outcome | errors, counts and times, on which all ranks agree | `agree/last.rs` |
 //!
@@ -38,8 +39,8 @@ use crate::hints::Switch;
 pub struct CallAccess<'a> {
     /// The extents of the file, as the program passed them.
     pub asked: &'a Extents,
-    /// What the rank moves, in host memory. The extents are those of `asked`, sorted in ascending order if windows in shared
-    /// memory are filled.
+    /// The extents that the rank moves, and their host memory. The extents are those of `asked`, sorted in ascending order if
+    /// windows in shared memory are filled.
     pub access: Access<'a>,
     /// The device memory that gets the bytes of a read afterwards; `None` if the caller's memory is host memory.
     pub device: Option<Access<'a, Sink<'a>>>,
@@ -49,11 +50,11 @@ pub struct CallAccess<'a> {
     pub moved: &'a mut u64,
 }
 
-/// What a rank knows about a call.
+/// State of a call on one rank.
 struct CallState<'a> {
     /// This rank's error before its bytes move.
     error: Option<Error>,
-    /// What the ranks of the team have agreed on.
+    /// The result of the first agreement of the team's ranks.
     agreed: Agreed,
     /// The outcome of all ranks of the team; `None` if they still have to agree on it.
     all: Option<CallOutcome>,
@@ -61,7 +62,7 @@ struct CallState<'a> {
     all_are_here: bool,
     /// True if the call has changed already how later exchanges divide the file.
     has_learned: bool,
-    /// This rank's numbers, and its error; `None` if the call is over with its first agreement.
+    /// This rank's counts and its error; `None` if the call is over with its first agreement.
     own: &'a mut Option<CallTotals>,
 }
 
@@ -235,7 +236,8 @@ impl File {
         Ok((None, self.calls.learned.changes != before))
     }
 
-    /// Learns from the times of an exchange, the same on all ranks. The next file begins with it. Local.
+    /// Learns from the times of an exchange; all ranks learn the same. The next file on the same file system begins with
+    /// this. Local.
     fn learn_times(&mut self, amount: &AccessStats, own: &CallTotals, all: &CallOutcome) {
         let is_changed = self.setup.exchange.learn(&mut self.calls.learned, amount, own.layers, &all.took());
         if is_changed && self.endpoint.rank() == 0 {
@@ -270,9 +272,9 @@ impl File {
         Ok(())
     }
 
-    /// Makes the first agreement of a call; sets what was agreed, and this rank's error. `early` is the outcome if this
-    /// rank has moved its bytes already; `wants_early` is true if it has moved them, or would if it were allowed. Returns the
-    /// extents of the file in which every byte has data, if they are known. Collective over the team.
+    /// Makes the first agreement of a call; sets its result, and this rank's error. `early` is the outcome if this rank has
+    /// moved its bytes already; `wants_early` is true if it has moved them, or would if it were allowed. Returns the extents
+    /// of the file in which every byte has data, if they are known. Collective over the team.
     ///
     /// # Errors
     /// Errors of the message transport.
@@ -302,7 +304,7 @@ impl File {
         let (extents, failed, form) = ((call.asked, call.access.file), state.error.is_some(), self.calls.form);
         let access = OwnVote { rank, host, extents, early, reuse, failed, form };
         let (votes, file, error) = (&self.setup.votes, &*self.setup.file, &mut state.error);
-        // Made in its place: it is large.
+        // The contribution is large, so it is made where it stays.
         let contribution = contribution(votes, rules, access, data);
         let mut own = OpeningVote { contribution, votes, file, rules, rank, arena, storage, error };
         own.contribution.facts.is_sole = call.is_sole;
@@ -344,10 +346,10 @@ impl File {
         Ok(all.report(direction, agreed, aggregators, own.as_ref()))
     }
 
-    /// Begins a collective call if hosts cache independently: makes bytes visible that this rank has written in
-    /// independent calls; a call that reads then reopens the file after all ranks have done so. The inner result is
-    /// this rank's outcome. Collective: a call that reads costs one more agreement, which also finds ranks in different
-    /// calls.
+    /// Begins a collective call if hosts cache independently. Makes the bytes visible that this rank has written in
+    /// independent calls. For a call that reads, then reopens the file, after all ranks have made their bytes visible. The
+    /// inner result is this rank's outcome. Collective: a call that reads costs one more agreement, which also finds ranks in
+    /// different calls.
     ///
     /// # Errors
     /// Ranks are in different calls; errors of the message transport. The inner errors are the errors of
@@ -366,8 +368,8 @@ impl File {
         Ok(passed)
     }
 
-    /// Makes the first agreement of a call without data: sync, close and the like. `checked` is this rank's error, and
-    /// `all` an amount that is merged like the amounts of writes and reads. Collective: one agreement.
+    /// Makes the first agreement of a call without data: sync, close and the like. `checked` is this rank's error, and `all`
+    /// are statistics that are merged like those of writes and reads. Collective: one agreement.
     ///
     /// # Errors
     /// The same on every rank: ranks are in different calls, or the error of the lowest rank that has one. Errors of
@@ -410,8 +412,8 @@ impl File {
         agreed_error(&mut self.endpoint, fault, own, (call, &self.setup.file.path)).await
     }
 
-    /// Returns how an access relates to the access of the cached plan, and about how many windows of the file the
-    /// access touches (the plan may not fit on another rank).
+    /// Returns how an access relates to the accesses of the kept plans, and about how many windows of the file the access
+    /// touches (the plan may not fit on another rank).
     fn plan_shift(&self, file: &Extents, layout: &BufferLayout) -> (AccessShift, u64) {
         let touched = || self.setup.exchange.roles.touched(file);
         let (shift, plan) = self.calls.plans.find_shift(file, layout);

@@ -37,7 +37,7 @@ fn complain(rank: Rank, file: &str, why: &str) {
     }
 }
 
-/// Returns the node of every rank, as (node, consecutive ranks).
+/// Returns the node of every rank, as (node, number of consecutive ranks on it).
 fn runs_of_nodes(topology: &Topology) -> Vec<(usize, usize)> {
     let mut runs: Vec<(usize, usize)> = Vec::new();
     for node in (0..topology.ranks()).map(|rank| topology.node_of(rank)) {

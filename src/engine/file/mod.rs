@@ -1,15 +1,15 @@
 //! An open shared file: the calls that a program makes on it. `impl File` stands only in this folder.
 //!
-//! A call has one body, an `async` function over what is asked. A caller waits for it in one of three ways: it blocks,
-//! polls the future itself, or starts an [`Operation`].
+//! Each call has one body, an `async` function. A caller waits for it in one of three ways: it blocks, polls the future
+//! itself, or starts an [`Operation`].
 //!
 //! | module | holds |
 //! |---|---|
-//! | `without_data` | the bodies of the opening, sync, the size, agreements and the close; what is in force for a file |
+//! | `without_data` | the bodies of the opening, sync, the size, agreements and the close; the settings in force for a file |
 //! | `transfer` | the body of collective writes, reads and refusals, and the ways to wait for it; independent calls |
 //! | `call` | a collective call from begin to end, over a team of ranks |
 //! | `through_windows` | a call through windows in shared memory, between its agreements; `staging`: a call from device memory |
-//! | `setup`, `opening` | what is fixed when a file is opened; the agreement on it |
+//! | `setup`, `opening` | the settings that are fixed when a file is opened; the agreement on them |
 //! | `predicted` | the path that a planned write would take |
 //! | [`binding`] | what bindings need and programs do not; calls in which another library uses the same file |
 //! | `capturing` | stores the capture at the close |
@@ -57,22 +57,22 @@ use without_data::Opening;
 /// none. Other methods are local.
 pub struct File {
     endpoint: Endpoint,
-    /// What is fixed when the file is opened.
+    /// Settings that are fixed when the file is opened.
     setup: Setup,
     /// This rank's handle of the file, which it opens when it first needs it.
     handle: FileHandle,
     /// State that calls keep for the next calls.
     calls: FileCalls,
-    /// Who observes the calls.
+    /// Observers of the calls: clock, stall watchdog, capture.
     observers: Observers,
 }
 
-/// State that the calls on a file keep for the next calls, and what the caller sets for them.
+/// State that the calls on a file keep for the next calls, and settings of the caller for the next calls.
 #[derive(Default)]
 struct FileCalls {
     /// Plans of earlier calls.
     plans: Plans,
-    /// What was learned from exchanges, for the next ones.
+    /// Rates and shares learned from exchanges, for the next ones.
     learned: Learned,
     /// True if ranks may have written the same bytes in an earlier call.
     may_overlap: bool,
@@ -266,7 +266,7 @@ impl File {
         self.calls.sole_writer = Some(is_sole);
     }
 
-    /// Returns what is in force for the file. O(1).
+    /// Returns the settings in force for the file, such as hints, driver, layout and aggregators. O(1).
     pub fn settings(&self) -> Settings<'_> {
         Settings::of(&self.setup)
     }

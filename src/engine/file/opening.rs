@@ -31,11 +31,11 @@ use crate::topology::Rank;
 pub struct Created {
     /// Name of the storage driver, never [`DriverName::Auto`].
     pub name: DriverName,
-    /// Layout of the file.
+    /// Layout of the file on its file system: stripes or blocks.
     pub layout: Layout,
     /// True if hosts cache the file independently.
     pub caches_incoherent: bool,
-    /// What can be known of the bytes of the file without reading them.
+    /// Facts that can be known about the bytes of the file without reading them.
     pub known: KnownBytes,
     /// Who sees the locks of a rank on parts of the file.
     pub locks: SeenLocks,
@@ -45,7 +45,7 @@ pub struct Created {
     pub key: u64,
     /// Key of the file system: what is learned on one of its files is used on the next.
     pub file_system: FileSystemKey,
-    /// What was learned on the last file on the file system.
+    /// Rates and shares learned on the last file on the file system.
     pub learned: Learned,
     /// Other values that the ranks have agreed on.
     pub alike: AgreedValues,
@@ -59,7 +59,7 @@ pub struct Created {
 pub struct AgreedValues {
     /// True if all ranks record their calls for a capture.
     pub is_captured: bool,
-    /// The cores that the ranks share.
+    /// The processor cores on which the ranks may run, to find out if ranks share cores.
     pub cores: Cores,
 }
 
@@ -71,13 +71,13 @@ wire::fields!(struct AgreedValues { is_captured, cores });
 pub struct OpenArguments<'a> {
     /// Storage that creates and opens files.
     pub files: &'a dyn OpenStorage,
-    /// Path of the file.
+    /// Path of the file. Path, mode and hints must be the same on all ranks.
     pub path: &'a Path,
-    /// Mode in which the file is opened.
+    /// Mode of the open: says if the file is created or emptied, and which calls are allowed.
     pub mode: Mode,
-    /// Hints for the file.
+    /// Hints from the caller and the environment, before the file system is known.
     pub hints: &'a Hints,
-    /// Number of ranks.
+    /// Number of ranks that open the file.
     pub ranks: usize,
 }
 
@@ -183,7 +183,7 @@ impl FirstAgreement<'_> {
 
 /// The result of the agreement on the arguments of an open, the same on all ranks.
 pub struct AgreedTerms {
-    /// Properties of the file.
+    /// Properties of the file, from rank 0.
     pub created: Created,
     /// Host addresses of all ranks, if the ranks sent them.
     pub all: Option<Vec<HostAddress>>,

@@ -130,7 +130,7 @@ mod tests {
         assert_eq!(path("", 2, &|_| Extents::empty()), Path::Nothing);
     }
 
-    /// Returns extents in a MiB of their own for each node.
+    /// Returns extents of a rank, in a MiB that belongs to the rank's node.
     fn apart(rank: Rank) -> Extents {
         let (node, member) = (rank as u64 / 2, rank as u64 % 2);
         Extents::strided((node << 20) + member * 64, 64, 128, 1 << 10).unwrap()

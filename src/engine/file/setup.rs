@@ -1,5 +1,5 @@
-//! The settings that are fixed when a file is opened: those that its I/O depends on ([`FileTerms`]), as plain data; the
-//! groups of its ranks, by the memory that they share; and two planners, of windows in shared memory and of exchanges.
+//! The settings that are fixed when a file is opened: plain data on which its I/O depends ([`FileTerms`]); the groups of its
+//! ranks that share memory; and two planners, of windows in shared memory and of exchanges.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -28,7 +28,7 @@ use crate::topology::{Rank, Topology};
 
 /// Settings of an open file that do not change. They are equal on all ranks, except where they depend on the rank.
 pub struct Setup {
-    /// What reading and writing the file depends on.
+    /// Settings of the file that reading and writing depend on.
     pub file: Arc<FileTerms>,
     /// Name of the storage driver, never [`DriverName::Auto`].
     pub driver_name: DriverName,
@@ -42,9 +42,9 @@ pub struct Setup {
     pub is_captured: bool,
     /// Key of the file system: what is learned on one of its files is used on the next.
     pub file_system: FileSystemKey,
-    /// What was learned on the last file on the file system, when this file was opened.
+    /// Rates and shares learned on the last file on the file system, when this file was opened.
     pub learned: Learned,
-    /// What a rank's part in a first agreement depends on.
+    /// Values from which each rank forms its part in a first agreement.
     pub votes: VoteTerms,
     /// Planner of windows in shared memory.
     pub windows: WindowPlanner,
@@ -157,7 +157,7 @@ impl Setup {
         Rules { hints: &self.file.hints, windows: &self.windows, direction, in_memory: self.shares_memory }
     }
 
-    /// Returns the number of aggregators of a call, as reports have it.
+    /// Returns the number of aggregators of a call, for reports.
     pub fn aggregators(&self, path: Path, left: &AccessStats) -> usize {
         match path {
             Path::Root | Path::Slots | Path::Windows => 1,
@@ -231,8 +231,7 @@ fn may_share(endpoint: &Endpoint, hints: &Hints, in_nodes: bool) -> bool {
     lets_share(hints, (endpoint.ranks(), endpoint.shares_memory()), in_nodes)
 }
 
-/// Returns the value of [`may_share`] for `ranks` ranks. `unasked` is true if ranks of a host share memory without a
-/// hint.
+/// Returns the value of [`may_share`] for `ranks` ranks. `unasked` is true if ranks of a host share memory by default.
 fn lets_share(hints: &Hints, (ranks, unasked): (usize, bool), in_nodes: bool) -> bool {
     let pretended = (1..ranks).contains(&hints.ranks_per_node);
     match hints.shared_memory {
@@ -242,8 +241,7 @@ fn lets_share(hints: &Hints, (ranks, unasked): (usize, bool), in_nodes: bool) ->
     }
 }
 
-/// Returns if all ranks share memory, and if the ranks of each host do, with the ranks on `nodes` hosts. For
-/// predictions.
+/// Returns (all ranks share memory, the ranks of each host share memory) for `ranks` ranks on `nodes` hosts. For predictions.
 pub fn shares_memory_on_nodes(hints: &Hints, ranks: usize, nodes: usize) -> (bool, bool) {
     let shares = |in_nodes| lets_share(hints, (ranks, true), in_nodes);
     (nodes == 1 && shares(false), nodes > 1 && shares(true))
@@ -275,8 +273,8 @@ pub async fn meet_hosts(endpoint: &mut Endpoint) -> Result<()> {
     endpoint.find_hosts(HostsAre::Real, (shared::CONTROL, shared::AREA)).await.map(drop)
 }
 
-/// Finds the hosts of the ranks, which make the first agreement of a call; `None` if all ranks share memory. For the
-/// first file of an endpoint, `sent` has this rank's offer of memory and the host addresses of all ranks. Collective.
+/// Finds the hosts of the ranks, for the first agreement of each call; `None` if all ranks share memory. For the first file
+/// of an endpoint, `sent` has this rank's offer of memory and the host addresses of all ranks. Collective.
 async fn find_hosts(
     endpoint: &mut Endpoint,
     hints: &Hints,

@@ -13,8 +13,8 @@ use crate::engine::trace::counts::Outcome;
 use crate::error::{Error, FileOperation, IoCause, IoClass, Result};
 use crate::topology::Rank;
 
-/// Copies the `len` bytes of a write to `bytes`, if any of them are in device memory; otherwise leaves `bytes` empty.
-/// `rank` and `path` are of the file to write, for errors. Local.
+/// Copies the `len` bytes of a write to `bytes`, if any of them are in device memory; otherwise leaves `bytes` empty. Errors
+/// name `rank` and `path`. Local.
 ///
 /// # Errors
 /// There is no host memory, or the runtime of the device fails. The error is on this rank only.
@@ -61,7 +61,7 @@ pub fn stage_read(rank: Rank, layout: &BufferLayout, len: u64, sink: &Sink<'_>, 
 }
 
 /// Copies the bytes that were read from `staged`, host memory, to the device memory of `to`. Memory for bytes past the end of
-/// the file is unchanged. `rank` and `path` are of the file. An error goes into `outcome`. Local.
+/// the file is unchanged. Errors name `rank` and `path`, and go into `outcome`. Local.
 #[cold]
 pub fn copy_to_device(
     (rank, path): (Rank, &Path),

@@ -28,15 +28,14 @@ pub struct ThroughWindows<'a> {
     pub setup: &'a Setup,
     /// The ranks that share the windows.
     pub team: &'a Team,
-    /// The windows.
+    /// Shared memory of the windows.
     pub arena: &'a Arena,
-    /// This rank.
     pub rank: Rank,
     /// This rank's handle of the file, or the error of opening it.
     pub storage: Result<Arc<dyn Storage>>,
     /// The write-behind of collective writes; `None` if they do not buffer bytes.
     pub write_behind: Option<&'a WriteBehind>,
-    /// What the ranks have agreed on.
+    /// The result of the call's first agreement.
     pub agreed: &'a Agreed,
     /// Extents of the file in which every byte has data, unless ranks overlap; empty if they are unknown.
     pub runs: &'a [Extent],
@@ -156,7 +155,7 @@ pub fn sorted(file: &Extents, layout: &BufferLayout) -> (Option<SortedAccess>, R
     }
 }
 
-/// Returns the access in ascending order, without bytes that an earlier extent has. 64 bytes of memory a piece.
+/// Returns the access in ascending order, without bytes that an earlier extent has. Takes 64 bytes of memory for each piece.
 fn ascending(file: &Extents, layout: &BufferLayout) -> Result<SortedAccess> {
     let (mut to, mut from, mut covered) = (Vec::new(), Vec::new(), 0);
     for piece in in_order(file, layout) {

@@ -28,7 +28,7 @@ pub struct ReadReport {
     pub call: CallReport,
 }
 
-/// What one rank asks of a collective write or read: its access, or an error instead. With an error, the rank takes part
+/// The request of one rank in a collective write or read: its access, or an error instead. With an error, the rank takes part
 /// without data, and the call fails on all ranks.
 pub struct Asked<'a> {
     access: Access<'a>,
@@ -148,7 +148,7 @@ impl File {
         self.observers.record(asked.direction(), (asked.access.file, asked.access.layout), started, outcome.as_ref());
     }
 
-    /// Checks what is asked, and runs the call: the body of every collective write and read.
+    /// Checks the request, and runs the call: the body of every collective write and read.
     async fn moved(&mut self, asked: &mut Asked<'_>) -> Result<CallReport> {
         self.calls.returns_at_end = asked.is_polled_to_end && asked.direction() == Direction::Write;
         let mut staged = Vec::new();
@@ -182,7 +182,7 @@ impl File {
         self.call(&mut CallAccess { asked: extents, access, device, is_sole, moved }, checked).await
     }
 
-    /// Returns the error of what this rank asks. Copies device memory to `staged`.
+    /// Returns the error in this rank's request. Copies device memory to `staged`.
     #[inline]
     fn check(&self, asked: &mut Asked<'_>, staged: &mut Vec<u8>) -> Result<()> {
         let Access { file, layout, memory } = &asked.access;

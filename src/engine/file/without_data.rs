@@ -1,5 +1,5 @@
-//! The bodies of the calls that make no transfer: the opening, sync, the size of the file, agreements for the caller,
-//! the close; and what is in force for an open file.
+//! The bodies of the calls that make no transfer: the opening, sync, the size of the file, agreements for the caller, the
+//! close; and the settings in force for an open file.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -28,12 +28,12 @@ use crate::hints::{DriverName, Hints, OnFailure};
 use crate::schedule::ReduceOp;
 use crate::topology::{Rank, Topology};
 
-/// What a rank asks of an opening; the same on all ranks.
+/// The request of a rank to open a file; the same on all ranks.
 pub struct Opening {
     pub path: PathBuf,
     pub mode: Mode,
     pub hints: Hints,
-    /// The storage that has the file.
+    /// Storage that creates and opens the file: the operating system's, or the caller's.
     pub files: Arc<dyn OpenStorage>,
 }
 
@@ -75,10 +75,10 @@ impl File {
     }
 }
 
-/// What is in force for an open file: what its hints say, and what was found or chosen when it was opened.
+/// The settings in force for an open file: from its hints, and from what was found or chosen when it was opened.
 #[derive(Debug, Clone)]
 pub struct Settings<'a> {
-    /// The hints of the file.
+    /// The hints in force.
     pub hints: &'a Hints,
     /// The storage driver.
     pub driver: DriverName,
@@ -133,7 +133,7 @@ impl File {
         self.agree_without_data(CallKind::Agreement, own, AccessStats::NONE).await.map(drop)
     }
 
-    /// The body of [`File::fan_in`]: adds the numbers of all ranks. Collective.
+    /// The body of [`File::fan_in`]: adds the counts of all ranks. Collective.
     pub(super) async fn added_fan_in(&mut self) -> Result<FanIn> {
         self.agree_without_data(CallKind::FanIn, Ok(()), AccessStats::NONE).await?;
         let counts = self.observers.fan_in.iter();

@@ -1,6 +1,6 @@
-//! The direct path: every rank writes or reads its own extents. In a write, large pieces go from the caller's memory,
-//! small ones are packed; in a read, pieces that are near to each other are read in one call, with the gaps between
-//! them.
+//! The direct path: every rank writes or reads its own extents. In a write, large pieces are written from the caller's
+//! memory, and small pieces are packed. In a read, pieces that are near to each other are read in one call, with the gaps
+//! between them.
 
 use std::cell::RefCell;
 
@@ -27,7 +27,8 @@ fn with_scratch<T>(work: impl FnOnce(&mut Vec<u8>) -> T) -> T {
     done
 }
 
-/// Writes an access directly, in the order of its extents. Local.
+/// Writes an access without other ranks: large pieces as they are, small adjacent ones packed, in the order of its extents.
+/// Local.
 pub fn write(
     storage: &dyn Storage,
     Access { file, layout, memory: source }: Access<'_, Source<'_>>,
@@ -130,8 +131,8 @@ per_thread! {
     static PIECES: RefCell<Vec<Piece>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Reads an access directly. Gaps of up to `bridge` bytes are read too, to save calls. Memory for bytes past the end
-/// of the file is unchanged. Local.
+/// Reads an access without other ranks. Gaps of up to `bridge` bytes are read too, to save calls. Memory for bytes past the
+/// end of the file is unchanged. Local.
 pub fn read(
     storage: &dyn Storage,
     file: &Extents,

@@ -3,11 +3,10 @@
 //!
 //! On such a file system, a host sees what another host has written after the other host closed the file and this host
 //! reopened it (*close-to-open consistency*). MPI promises more: a rank sees its own bytes at once, also bytes that an
-//! aggregator on another host has written for it, and of two calls the bytes of the later call stay. So
+//! aggregator on another host has written for it. If two calls write the same bytes, the bytes of the later call stay. So
 //!
 //! - a rank that has written in a collective call makes its bytes visible before the ranks agree on the end of the call
-//!   ([`calls::settle`]); an error of the file system, such as a full quota, is then
-//!   an error of the call;
+//!   ([`calls::settle`]). An error of the file system, such as a full quota, is then an error of the call;
 //! - bytes that a rank has written in independent calls are made visible at the beginning of the next collective call;
 //! - a rank reopens the file before it reads what other hosts may have written: in a collective call, after all ranks
 //!   have made their bytes visible. If reopening is not enough, the storage does more ([`calls::see_other_hosts`]).
@@ -177,8 +176,8 @@ impl FileHandle {
         }
     }
 
-    /// Returns the outcome of something whose error the file system reports only once. With write-behind, such an error is
-    /// kept for this call, or for later ones if another error displaces it.
+    /// Returns the outcome of an operation whose error the file system reports only once. With write-behind, keeps the error
+    /// and returns success: this collective call returns the kept error, or a later call if another error comes first.
     pub fn keep_error(&self, outcome: Result<()>) -> Result<()> {
         match (&self.write_behind, outcome) {
             (Some(write_behind), Err(error)) => {

@@ -32,7 +32,7 @@ const MOST_PARTS: usize = 1024;
 /// A call on the storage that failed.
 #[derive(Debug)]
 pub struct StorageFailure {
-    /// The call.
+    /// The call that failed.
     pub operation: FileOperation,
     /// Offset in the file at which the call failed; `None` if the call has no offset.
     pub offset: Option<u64>,
@@ -165,8 +165,8 @@ pub fn write_independent(
     outcome.error.map_or(Ok(outcome.bytes), Err)
 }
 
-/// Does what [`write_independent`] does, under a lock that keeps out others who lock what they write: MPI's data
-/// sieving, which writes back the bytes between its pieces. Without a lock if the file system has none. Local.
+/// Writes like [`write_independent`], under a lock of the range that keeps out others who lock what they write: MPI's data
+/// sieving, which writes back the bytes between its pieces. Takes no lock if the file system has none. Local.
 ///
 /// # Errors
 /// The errors of [`write_independent`].

@@ -8,7 +8,7 @@ use std::collections::TryReserveError;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// A map of the bytes that are present.
+/// A map that marks bytes of a window: bytes with data in a write, wanted bytes in a read.
 pub trait Present {
     /// Iterates over the ranges of bytes that are present within `range`, ascending. No two of them are adjacent.
     fn runs(&self, range: Range<u64>) -> impl Iterator<Item = Range<u64>>;
@@ -117,7 +117,7 @@ impl Coverage {
         self.covered
     }
 
-    /// Returns true if bytes have a bit each.
+    /// Returns true if the map has a bit for each byte.
     #[cfg(test)]
     pub fn has_bits(&self) -> bool {
         !self.bits.is_empty()

@@ -1,4 +1,5 @@
-//! Data sieving: writes or reads a window run by run, or several runs together with the holes between them.
+//! Data sieving: writes or reads a window run by run (a run is a contiguous range of bytes with data), or several runs
+//! together with the holes between them.
 //!
 //! A window in an aggregator's memory and a window that ranks share are written by the same code: see [`Segment`].
 
@@ -15,7 +16,7 @@ use crate::error::FileOperation;
 use crate::fabric::pool::Block;
 use crate::hints::Switch;
 
-/// What can be known of the bytes of a file without reading them. A later value includes the earlier ones.
+/// Facts that can be known about the bytes of a file without reading them. A later value includes the earlier ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum KnownBytes {
     /// Nothing: a host may not see at once what other hosts have written, or the file system is unknown.
@@ -29,7 +30,7 @@ pub enum KnownBytes {
 wire::fields!(enum KnownBytes { 0 Nothing, 1 End, 2 Data, });
 
 impl KnownBytes {
-    /// Returns what is known on a file system.
+    /// Returns the facts that are known on a file system.
     pub fn on(found: Option<FileSystem>) -> Self {
         match found {
             Some(found) if found.knows_data() => Self::Data,
@@ -51,8 +52,8 @@ pub struct Sieve {
     call: u64,
     bridge: u64,
     known: KnownBytes,
-    /// No byte from here on had data when the call began; `u64::MAX` if the end of the file is unknown, or if it has none
-    /// (a device).
+    /// End of the file when the call began: no byte from here on had data. `u64::MAX` if the end is unknown, or if the file
+    /// has none (a device).
     end: u64,
 }
 
@@ -75,7 +76,7 @@ impl Sieve {
         Self { known, ..Self::new(if is_sole { switch } else { Switch::Disable }, unit) }
     }
 
-    /// Returns this sieve without gaps of `gap` bytes or more: others may write there.
+    /// Returns this sieve, which now leaves out gaps of `gap` bytes or more: others may write there.
     pub fn within(self, gap: u64) -> Self {
         Self { bridge: self.bridge.min(gap - 1), ..self }
     }
@@ -192,7 +193,7 @@ impl RunGroup {
         Some(group)
     }
 
-    /// Returns the number of bytes of the gaps.
+    /// Returns the number of bytes in all gaps between the runs.
     fn gap_bytes(&self) -> u64 {
         self.range.end - self.range.start - self.covered
     }
@@ -200,7 +201,7 @@ impl RunGroup {
 
 /// A part of a window that is contiguous in the file and in memory, and the map of its bytes that are present.
 pub struct Segment<'a, P: ?Sized> {
-    /// Offset in the file.
+    /// Offset of the part in the file, in bytes.
     pub offset: u64,
     /// Memory of the part.
     pub bytes: &'a mut [u8],
@@ -347,7 +348,7 @@ mod tests {
     /// Unit in which the file below knows what was written, in bytes.
     const PAGE: usize = 4096;
 
-    /// Numbers of calls of one write.
+    /// Counts of the calls that one write makes.
     #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
     struct Calls {
         writes: u64,
@@ -610,7 +611,8 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever a file has, is known, and is written: the bytes are right, and at most as many are read as before.
+        /// Whatever the file holds and is known about it: the bytes are right, and no more bytes are read than without that
+        /// knowledge.
         #[test]
         fn bytes_are_right_whatever_is_known(
             len in 0usize..300_000, data in prop::collection::vec((0usize..300_000, 1usize..30_000), 0..6),

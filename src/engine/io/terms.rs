@@ -23,7 +23,7 @@ pub struct FileTerms {
     pub lock_unit: u64,
     /// True if there are several hosts and each caches the file independently (NFS).
     pub caches_incoherent: bool,
-    /// What can be known of the bytes of the file without reading them.
+    /// Facts that can be known about the bytes of the file without reading them.
     pub known: KnownBytes,
     /// Identity of the file on rank 0, if ranks are on several hosts, may write, and the file system belongs to one
     /// machine; otherwise `None`.
@@ -31,7 +31,7 @@ pub struct FileTerms {
 }
 
 impl FileTerms {
-    /// Returns what a write does about gaps. `is_sole` is true if nobody else can be writing the file during the call.
+    /// Returns the sieve of a write. `is_sole` is true if nobody else can be writing the file during the call.
     pub fn write_sieve(&self, is_sole: bool) -> Sieve {
         Sieve::of_write(self.hints.ds_write, self.lock_unit, is_sole, self.known)
     }

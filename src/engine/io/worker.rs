@@ -1,5 +1,5 @@
-//! Helper threads of an aggregator that write full windows, and read windows ahead, while ranks exchange other windows:
-//! one, and several if the file is slow. The threads send no messages.
+//! Helper threads of an aggregator that write full windows, and read windows ahead, while ranks exchange other windows. There
+//! is one thread, or several if the file is slow. The threads send no messages.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -37,7 +37,7 @@ pub struct WindowJob {
     pub buffer: WindowBuffer,
     /// Data sieving: decides whether gaps between the extents are written or read too.
     pub sieve: Sieve,
-    /// Number of the window among those to read.
+    /// Number of the window among the windows to read.
     pub number: u64,
 }
 
@@ -48,13 +48,13 @@ pub struct WindowDone {
     pub task: Task,
     /// Memory of the window: free for the next window after a write, with the bytes after a read.
     pub buffer: WindowBuffer,
-    /// Number of the window among those to read.
+    /// Number of the window among the windows to read.
     pub number: u64,
     /// Number of bytes written; 0 after a read.
     pub bytes: u64,
     /// Time from the begin to the end of the write or read.
     pub took: Duration,
-    /// Time in which any thread was in the file system since the window that ended before.
+    /// Time in which any thread was in the file system since the previous window ended.
     pub busy: Duration,
     /// Time when the write or read began.
     pub begin: Instant,
@@ -71,18 +71,18 @@ pub struct Worker {
     shared: Arc<WorkerShared>,
 }
 
-/// What the helper threads of a file share.
+/// State that the helper threads of a file share.
 struct WorkerShared {
     storage: Arc<dyn Storage>,
     waker: Arc<dyn Idle>,
     inbox: JobReceiver<WindowJob>,
     /// Number of windows submitted and not done.
     waiting: AtomicU32,
-    /// Time in the file system.
+    /// Time in which at least one thread was in the file system.
     busy: Mutex<Busy>,
     /// True if the last window took so long that several threads write or read at a time.
     is_slow: AtomicBool,
-    /// True after a failure.
+    /// True after a failure: later windows are dropped.
     failed: AtomicBool,
 }
 
@@ -140,7 +140,7 @@ impl Worker {
         self.jobs.send(job);
         let threads = self.threads.len() as u32;
         if waiting > threads && threads < MOST_WRITERS && self.shared.is_slow.load(Ordering::Relaxed) {
-            // Without another thread, those that are there do the work.
+            // If the system starts no thread, the existing threads do the work.
             let _ = self.start_thread();
         }
     }
@@ -221,7 +221,7 @@ impl Pace {
         Self { begin: clock::now(), sleeps: SleepCount::begin() }
     }
 
-    /// Returns the begin of the calls.
+    /// Returns the time at which the calls began.
     pub fn since(&self) -> Instant {
         self.begin
     }

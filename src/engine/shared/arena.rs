@@ -4,8 +4,8 @@
 //! Window k of a call has the bytes of the file from `base + k * window` on. It lies at index `k mod ring` of the ring.
 //! A rank may access window k when window `k - ring` is finished.
 //!
-//! The control integers ([`Control`]) are what ranks of a host change while they write and read windows. Integers that
-//! different ranks change at the same time are on different cache lines.
+//! The ranks of a host change the control integers ([`Control`]) while they write and read windows. Integers that different
+//! ranks change at the same time are on different cache lines.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
@@ -19,11 +19,11 @@ use crate::world::waits;
 shareable! {
     /// All control integers.
     pub struct Control {
-        /// The call.
+        /// State of the current call.
         pub call: Line<CallControl>,
-        /// Each rank, by its index among the ranks that share the memory.
+        /// State of each rank, by its index among the ranks that share the memory.
         pub ranks: [Line<RankControl>; MOST_RANKS],
-        /// Each window in memory, by its index in the ring.
+        /// State of each window in memory, by its index in the ring.
         pub windows: [Line<WindowControl>; PLACES],
         /// The writers of windows, and the parts of a repeated call.
         pub parts: Line<PartControl>,
@@ -41,8 +41,8 @@ shareable! {
         pub taken: AtomicU64,
         /// Number of bytes written by all ranks.
         pub written: AtomicU64,
-        /// Time in the file system in microseconds. What several ranks write at a time counts as if they wrote one after
-        /// the other, each with its share of the time.
+        /// Time in the file system in microseconds. If n ranks write at a time, each of them adds 1/n of the time of its
+        /// write.
         pub busy: AtomicU64,
         /// Lock for taking windows to write, and for giving them back as written: 1 while a rank holds it. No rank
         /// accesses the file meanwhile.

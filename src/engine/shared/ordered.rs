@@ -49,7 +49,7 @@ pub async fn place(
         arena.parts().upcoming.fetch_min(next, Ordering::SeqCst);
         ring::pass(arena, from + windows.ring);
         if place + 1 == ranks {
-            // No rank has data between the part before and this one.
+            // No rank has data between the previous part and this one.
             arena.call().taken.store(from, Ordering::SeqCst);
             arena.call().unwritten.store(from, Ordering::SeqCst);
             writer.try_write();

@@ -44,7 +44,7 @@ pub trait Ring {
     /// Wakes the ranks that wait for a change of the ring.
     fn advance(&self);
 
-    /// Lets other ranks run.
+    /// Yields the core, so that other ranks can run.
     fn yield_core(&self);
 }
 
@@ -227,7 +227,7 @@ mod tests {
             super::write_complete(self, (count, LEN as u64), || most, take, write);
         }
 
-        /// What [`place`](super::super::window_writer::place) does, with data in every window.
+        /// Acts like [`place`](super::super::window_writer::place), with data in every window.
         fn run(&self, most: u32) {
             let state = self.0;
             for number in 0..state.written.len() as u64 {

@@ -1,8 +1,8 @@
 //! Reads windows from the file into shared memory, each by one rank, and copies every rank's bytes out of them.
 //!
-//! The memory of a window in the ring has a state: the number of the window, and whether its bytes are there. A rank
-//! that needs a window reads it, if no other rank does. If another rank reads it, this rank reads a later window ahead,
-//! within the ring. The memory is free for the next window when all ranks have passed the window before.
+//! The memory of a window in the ring has a state: the number of the window, and whether its bytes are there. A rank that
+//! needs a window reads it, if no other rank does. If another rank reads it, this rank reads a later window ahead, within the
+//! ring. The memory is free for the next window when all ranks have passed the window that is in it.
 
 use std::cell::RefCell;
 use std::sync::Arc;

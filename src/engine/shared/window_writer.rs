@@ -1,7 +1,7 @@
 //! A write through windows in shared memory: copies a rank's bytes into the windows, and writes complete windows to the file.
 //!
-//! Any rank may write windows: one rank at a time, in ascending order, because file systems lock a file during a write;
-//! several ranks at a time if the file itself takes the time, and not the lock or a copy.
+//! Any rank may write windows. Usually one rank writes at a time, in ascending order, because file systems lock a file during
+//! a write. Several ranks write at a time if the file is slow for another reason than this lock or a copy.
 
 use std::cell::{OnceCell, RefCell};
 use std::ops::Range;
@@ -22,7 +22,7 @@ use crate::error::{Error, FileOperation, Result};
 use crate::fabric::Endpoint;
 use crate::topology::Rank;
 
-/// One past the number of the last window: the position of a rank that has finished.
+/// A number above the number of every window: the position of a rank that has finished.
 pub const DONE: u64 = u64::MAX;
 
 /// The way in which the writer knows which bytes of a window have data.
@@ -37,14 +37,14 @@ pub enum DataKnown<'a> {
 /// Windows that a rank has taken to write.
 #[derive(Debug, Default)]
 struct Taken {
-    /// Adjacent windows in which every byte with data is there.
+    /// Adjacent windows whose bytes with data have all been copied.
     full: Option<Extent>,
-    /// A window with holes.
+    /// A window with holes, whose bytes with data have all been copied.
     with_holes: Option<Extent>,
 }
 
 impl Taken {
-    /// Returns the number of bytes of the windows.
+    /// Returns the number of bytes of the taken windows.
     fn bytes(&self) -> u64 {
         self.full.iter().chain(&self.with_holes).map(|extent| extent.len).sum()
     }
@@ -265,7 +265,7 @@ pub async fn place(
         arena.signal(PROGRESS).advance();
     }
     while writer.is_slow() {
-        // Several ranks write what is left.
+        // Several ranks write the windows that are left.
         let seen = arena.signal(PROGRESS).get();
         writer.try_write();
         if arena.call().taken.load(Ordering::SeqCst) >= windows.count() {
@@ -295,7 +295,8 @@ pub fn place_in_window(writer: &WindowWriter<'_>, number: u64, walk: &mut Walk<'
     }
 }
 
-/// Does what [`place_in_window`] does. `copy` copies the bytes of a piece to a place of the window that has room for them.
+/// Copies pieces like [`place_in_window`]. `copy` copies the bytes of a piece to a place of the window that has room for
+/// them.
 #[inline]
 fn place_pieces(
     writer: &WindowWriter<'_>,

@@ -11,7 +11,7 @@ pub enum Lap {
     Flatten,
     /// Metadata exchange.
     Metadata,
-    /// Agreements on ranges, errors and numbers.
+    /// Agreements on ranges, errors and counts.
     Agreement,
     /// Parts of a call that are timed elsewhere: the rounds, the direct path, the wait for writes.
     Elsewhere,

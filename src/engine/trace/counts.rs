@@ -1,4 +1,5 @@
-//! The numbers of a collective call on one rank: what it moved, the outcome of its file I/O, and the counts of its rounds.
+//! The totals of a collective call on one rank: its bytes and times, the outcome of its file I/O, and the counts of its
+//! rounds.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -26,7 +27,7 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// Adds the bytes and time of what this rank has written or read before the agreement.
+    /// Adds the bytes and time of the writes or reads that this rank has made before the agreement.
     pub fn add(&mut self, early: Option<Self>) {
         if let Some(Self { bytes, busy, .. }) = early {
             self.bytes += bytes;

@@ -1,12 +1,12 @@
-//! Observes and reports the calls on an open file. [`Observers`] are the clock, the stall watchdog, and the capture
-//! with its timeline: a call reports to them when it begins, which stage it is in, and when it ends. They change
-//! nothing in the call, and know no other room of the engine.
+//! Observes and reports the calls on an open file. [`Observers`] are the clock, the stall watchdog, and the capture with its
+//! timeline. A call reports its begin, its stages and its end to them. They change nothing in the call, and use no other
+//! module of the engine.
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`path`] | how the bytes of a call go, and why, as reports print it |
-//! | [`clock`], [`counts`] | the times of the phases of a call, and its numbers on one rank |
-//! | [`report`] | the numbers of a call over all ranks |
+//! | [`path`] | the path of a call's bytes and its reason, as reports print them |
+//! | [`clock`], [`counts`] | the times of the phases of a call, and its totals on one rank |
+//! | [`report`] | the totals of a call over all ranks |
 //! | [`timeline`] | the times of one rank's windows |
 //! | [`capture`] | the capture of every call: the format, and what reads it |
 //! | [`watchdog`] | the warning about a rank that waits long |
@@ -40,17 +40,17 @@ use crate::world;
 
 /// The observers of the calls on an open file.
 pub struct Observers {
-    /// Times of the current call.
+    /// Stopwatch of the phases of the current call.
     pub clock: Clock,
     /// The stall watchdog, to which the rounds of an exchange report their stage.
     pub watchdog: Arc<StallWatchdog>,
     /// Number of rounds of this aggregator with each fan-in.
     pub fan_in: BTreeMap<u32, u64>,
-    /// What this rank records, if calls are captured.
+    /// The calls and times that this rank records, if calls are captured.
     recorded: Option<Box<Recorded>>,
 }
 
-/// What a rank records for a capture.
+/// The calls and times that a rank records for a capture.
 struct Recorded {
     calls: Recording,
     timeline: TimelineWriter,

@@ -1,4 +1,4 @@
-//! How the bytes of a call go: the path and the reason for it, the layers of messages, and the kernel that `auto` chose.
+//! The path of a call's bytes and the reason for it, the layers of messages, and the kernel that `auto` chose.
 
 use std::fmt::{Display, Formatter};
 
@@ -8,7 +8,7 @@ use tributary_base::wire;
 use crate::access::Direction;
 use crate::exchange::BALANCED;
 
-/// How the bytes of a call go between the ranks and the file. Reports and JSON have five names for the eight paths
+/// The path of a call's bytes between the ranks and the file. Reports and JSON have five names for the eight paths
 /// ([`Path::name`]): a path that is read from JSON is the first one with its name.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -84,9 +84,9 @@ pub enum Reason {
     PastEnd,
     /// The hint `romio_no_indep_rw` forbids I/O of other ranks than aggregators.
     OnlyAggregators,
-    /// The hint `trib_overlap=rank_order` demands the order of ranks, without shared memory.
+    /// The hint `trib_overlap=rank_order` demands the order of ranks, and the ranks share no memory.
     RankOrder,
-    /// The hint `romio_cb_write` or `romio_cb_read` decides, without shared memory.
+    /// The hint `romio_cb_write` or `romio_cb_read` decides, and the ranks share no memory.
     Switch {
         /// Direction, which determines the hint. Write: `romio_cb_write`; read: `romio_cb_read`.
         direction: Direction,
@@ -98,7 +98,7 @@ pub enum Reason {
         /// Number of bytes of all ranks.
         bytes: u64,
     },
-    /// Small requests: sending them costs less than writing or reading them one by one.
+    /// The requests are small: sending them costs less than writing or reading them one by one.
     SmallRequests {
         /// Mean size of the requests in bytes.
         mean: u64,
@@ -107,7 +107,7 @@ pub enum Reason {
     },
     /// The byte ranges of ranks overlap.
     RangesOverlap,
-    /// Large requests: writing or reading them costs less than to send them.
+    /// The requests are large: writing or reading them costs less than sending them to aggregators.
     LargeRequests {
         /// Mean size of the requests in bytes.
         mean: u64,
@@ -124,21 +124,21 @@ pub enum Reason {
     ReadItself,
     /// One rank has the file, and it read or wrote one piece of it.
     SingleRank,
-    /// In shared memory: the data of a rank fits in its slot of the first agreement.
+    /// The ranks share memory, and the data of each rank fits in its slot of the first agreement.
     FitsSlots,
-    /// In shared memory: the hint `romio_cb_write` or `romio_cb_read` says `enable`.
+    /// The ranks share memory, and the hint `romio_cb_write` or `romio_cb_read` is `enable`.
     Enabled,
-    /// In shared memory: the hint `romio_cb_write` or `romio_cb_read` says `disable`.
+    /// The ranks share memory, and the hint `romio_cb_write` or `romio_cb_read` is `disable`.
     Disabled,
-    /// In shared memory: ranks may write the same bytes; the windows keep them in order.
+    /// The ranks share memory and may write the same bytes; windows keep these writes in rank order.
     MayOverlap,
-    /// In shared memory: large requests; in a write, they do not overlap.
+    /// The ranks share memory, and the requests are large; in a write, they do not overlap.
     LargePieces,
-    /// In shared memory: few requests, so far apart that windows would be mostly empty.
+    /// The ranks share memory; requests are few, and so far apart that windows would be mostly empty.
     FarApart,
-    /// In shared memory: small requests, and all other cases.
+    /// The ranks share memory, and the requests are small or no other reason applies.
     SmallPieces,
-    /// In shared memory: there is no memory for windows.
+    /// The ranks share memory, but there is no memory for windows.
     NoMemory,
     /// Unknown: a sum of reports, or a report of an older capture without the reason.
     #[default]
@@ -273,8 +273,8 @@ pub enum AutoKernel {
     },
     /// Flat, although two layers were chosen, by `auto` or by a hint: the ranks of a node share no memory.
     NoNodeMemory,
-    /// Flat, although a hint chose two layers: no local aggregator has members, by the hint for their number or by the
-    /// order of ranks on nodes.
+    /// Flat, although a hint chose two layers: no local aggregator has members, because of the hint for their number or of
+    /// the order of ranks on nodes.
     NoMembers,
 }
 

@@ -31,12 +31,12 @@ pub struct Seconds {
     pub total: f64,
 }
 
-/// What limits calls: the file, or the exchange, which is all else. Times are in seconds.
+/// What limits calls: the file, or the exchange (all other work). Times are in seconds.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Limit {
-    /// The longer of the two.
+    /// The one that takes longer.
     pub by: LimitedBy,
-    /// Time of I/O in the file system, on the rank with most.
+    /// Time of I/O in the file system, on the rank with the longest time.
     pub file: f64,
     /// Time of the calls in which the rank that waited longest for the file did not wait: lists, messages, copies,
     /// agreements.

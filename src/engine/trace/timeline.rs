@@ -52,7 +52,7 @@ pub struct Round {
 /// The exchange of one round in which this rank owned a window, with its times.
 #[derive(Debug, Clone, Copy)]
 pub struct TimedRound {
-    /// Round of the call.
+    /// Number of the round in the call, from 0.
     pub round: u64,
     /// Number of ranks with data in the window.
     pub ranks: u32,

@@ -6,12 +6,11 @@
 //! `k * chunk` bytes ends with an empty chunk. The sender posts all chunks at once. The receiver posts the first
 //! receive at once, and each further one when the chunk before has arrived in full.
 //!
-//! First chunks have the tag of the message; all other chunks have that tag plus 2^15 ([`Tags`]). So a receive posted
-//! for the *next* message of the same sender and tag cannot match a chunk of this one. The further chunks of all
-//! messages of one sender and tag form one MPI-ordered stream, which the receiver takes in the order in which the
-//! messages were posted: of a *stream* (the long receives of one sender and tag), only the first has a further receive
-//! posted. A receive with a capacity below `chunk` never gets a full chunk (MPI reports the truncation), so it needs no
-//! stream.
+//! First chunks have the tag of the message; all other chunks have that tag plus 2^15 ([`Tags`]). So a receive posted for the
+//! *next* message of the same sender and tag cannot match a chunk of this one. A *stream* is the list of long receives of one
+//! sender and tag, in the order in which they were posted. MPI keeps the further chunks of one sender and tag in the same
+//! order. So only the first receive of a stream has a further chunk's receive posted. A receive with a capacity below `chunk`
+//! never gets a full chunk (MPI reports the truncation), so it needs no stream.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::ffi::c_int;
@@ -243,7 +242,7 @@ impl MpiEndpoint {
         }
     }
 
-    /// Reports a complete message, and continues the next in its stream.
+    /// Reports a complete message. If other messages of its stream wait, posts the next receive of the first of them.
     fn deliver(&mut self, key: (Rank, u16), ticket: Ticket, done: &mut Vec<Completion>) -> Result<()> {
         let Some(Flight::Receive(incoming)) = self.flights.remove(&ticket) else { return Ok(()) };
         done.push(Completion { ticket, message: Some(incoming.body.into_message()) });

@@ -1,4 +1,4 @@
-//! How a rank waits for messages: in MPI, or by polling with a back-off.
+//! The wait of a rank for messages: in MPI, or by polling with a back-off.
 //!
 //! **In MPI.** MPI libraries and their settings differ: MPICH 4.0.2 sleeps on ch3:sock and spins on ch4; Open MPI spins, or yields
 //! and spins. A rank that spins may occupy the core of the rank that it waits for: 16 ranks of BTIO on 2 cores take 3
@@ -6,13 +6,13 @@
 //! So a rank waits in MPI only if that MPI sleeps. The first waits show it: a thread that slept has voluntary context
 //! switches; one that spun has used processor time without any.
 //!
-//! **By polling.** A rank polls if it cannot block in MPI: for any of several messages, for a message of an MPI that spins on a
-//! core that others need, or for a window's helper thread. It yields the core some times, and then sleeps a little
-//! between polls. It begins to sleep later if every rank of the host has a core.
+//! **By polling.** A rank polls if it cannot block in MPI. It cannot if it waits for any of several messages, if its MPI
+//! spins on a core that others need, or if it waits for a window's helper thread. It yields the core some times, and then
+//! sleeps a little between polls. It begins to sleep later if every rank of the host has a core.
 //!
-//! 16 ranks of MPICH 4.0.2 on 2 cores, each waiting 2 ms for rank 0 and then sending it 64 KiB: 17 ms when ranks only
-//! yield, 2.5 ms when they sleep 50 us after 20 yields, 3.4 ms after 100. 2 ranks on 2 cores lose nothing to sleeping
-//! while messages flow (a 4 KiB exchange takes 9 us either way), and up to 0.15 ms at the end of a long wait.
+//! Measured with 16 ranks of MPICH 4.0.2 on 2 cores, each of which waits 2 ms for rank 0 and then sends it 64 KiB: 17 ms if
+//! ranks only yield, 2.5 ms if they sleep 50 us after 20 yields, 3.4 ms after 100. 2 ranks on 2 cores lose nothing by
+//! sleeping while messages flow (a 4 KiB exchange takes 9 us either way), and up to 0.15 ms at the end of a long wait.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;

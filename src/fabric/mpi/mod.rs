@@ -38,8 +38,8 @@ const PANICKED: i32 = 101;
 
 /// Initialises MPI, unless it is initialised already. Collective over the program: every rank calls it.
 ///
-/// A program that is not linked with an MPI library loads one first: the library that `$TRIB_MPI` names, or the library
-/// of the launcher that started the program, if the dynamic linker or a folder beside `mpiexec` has it.
+/// A program that is not linked with an MPI library loads one first. This is the library that `$TRIB_MPI` names, or the
+/// library of the launcher that started the program, if the dynamic linker or a folder beside `mpiexec` has it.
 ///
 /// An MPI that is initialised here returns errors instead of aborting (MPI_ERRORS_RETURN on MPI_COMM_WORLD and
 /// MPI_COMM_SELF). If the program has initialised MPI itself, its error handlers stay. MPICH calls the handler of
@@ -218,7 +218,7 @@ impl Drop for Session {
     }
 }
 
-/// Number of tags of each endpoint for messages; as many more are for further chunks of long messages.
+/// Number of tags of each endpoint for messages. Further chunks of long messages have the same number of tags.
 const TAGS: c_int = 128;
 
 /// A communicator of this library that several endpoints share, so that many files need only one communicator: MPI libraries have

@@ -28,10 +28,10 @@ impl MpiEndpoint {
     /// the endpoint is closed or dropped. Freeing is collective, like MPI_Comm_free: every rank drops it. `comm` may be
     /// gone by then.
     ///
-    /// **If MPI is finalised first.** Close files before the `Universe` is dropped. MPI is not called any more after
-    /// that: every call on the endpoint returns [`Error::Fabric`], and a collective call on a file, which can no longer
-    /// inform the other ranks, ends the process with that error (with the hint `trib_on_failure=return`, the call
-    /// returns the error instead). Dropping is harmless.
+    /// **If MPI is finalised first.** Close files before the `Universe` is dropped. After that, the library calls MPI no
+    /// more, and every call on the endpoint returns [`Error::Fabric`]. A collective call on a file can then no longer inform
+    /// the other ranks, so it ends the process with that error (with the hint `trib_on_failure=return`, it returns the error
+    /// instead). Dropping is harmless.
     ///
     /// rsmpi is compiled for one MPI library; the MPI library of the process must have handles of the same size.
     ///

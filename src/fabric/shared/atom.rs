@@ -83,7 +83,7 @@ pub mod orders {
         }
     }
 
-    /// Returns the order of a load or a store whose whole order is `order`.
+    /// Returns the order that loom gets for a load or a store: `half` in place of `SeqCst`, otherwise `order`.
     fn half(order: Ordering, half: Ordering) -> Ordering {
         if order == Ordering::SeqCst { half } else { order }
     }
@@ -107,7 +107,8 @@ pub mod orders {
 
                 fn store(&self, value: $value, order: Ordering) {
                     self.within(order, |atom| match order {
-                        // loom may take a store for an earlier one than that which an exchange of another rank has replaced.
+                        // In loom, a store may come before a value that an exchange of another rank has already replaced. A
+                        // swap may not.
                         Ordering::SeqCst => drop(atom.swap(value, Ordering::AcqRel)),
                         order => atom.store(value, order),
                     })

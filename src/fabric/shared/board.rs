@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use super::combine::Shared;
 use crate::topology::Rank;
 
-/// Number of 64-bit integers of a name.
+/// Number of 64-bit integers that hold the first bytes of a call's name.
 pub(super) const NAME: usize = 7;
 
 /// The state of a rank in the last collective call that it has begun on a file.
@@ -40,7 +40,7 @@ impl ShownState {
 /// The last collective call of one rank on a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ShownCall {
-    /// The rank.
+    /// Rank that has begun the call.
     pub rank: Rank,
     /// Name of the call; the first bytes if it is long.
     pub call: String,
@@ -101,8 +101,8 @@ fn get(integers: &[AtomicU64]) -> String {
     String::from_utf8_lossy(bytes.split(|byte| *byte == 0).next().unwrap_or_default()).into_owned()
 }
 
-/// Shows the calls of a rank that others than the engine run on a file, in the memory that its endpoint shares at the
-/// time, if there is any.
+/// Shows other ranks the calls on a file that the MPI library runs for this rank, in the memory that the rank's endpoint
+/// shares at the time, if there is any.
 #[derive(Debug, Default)]
 pub struct CallBoard(Mutex<Option<Arc<Shared>>>);
 

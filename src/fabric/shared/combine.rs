@@ -1,5 +1,5 @@
-//! The memory that ranks of one host share, and their agreements in it: each rank fills its slot, one of them reads all
-//! slots and writes a decision, and all ranks read the decision.
+//! The memory that ranks of one host share, and their agreements in it. Each rank fills its slot, one of them reads all slots
+//! and writes a decision, and all ranks read the decision.
 //!
 //! If the ranks of one host agree among themselves ([`Endpoint::combine_in`]), the last rank to arrive decides. In an
 //! agreement over several hosts ([`super::hosts`]), the lowest rank of the host decides, after it has exchanged

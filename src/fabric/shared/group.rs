@@ -15,9 +15,9 @@ use crate::schedule::{Buffer, Builder, ReduceOp, SendMode, Span};
 use crate::topology::Rank;
 
 const PAGE: usize = 4096;
-/// Number of bytes of a mailbox.
+/// Number of bytes that a mailbox can hold.
 const MAILBOX: usize = 16 << 10;
-/// Offset of the mailboxes in the memory, which follow the signals.
+/// Offset of the first mailbox in the group's memory, in bytes. The signals lie before it.
 const MAILBOXES: usize = PAGE;
 /// Number of signals for the users of the memory.
 const SIGNALS: usize = 2;
@@ -45,14 +45,14 @@ shareable! {
         written: AtomicU64,
         /// Number of bytes read.
         read: AtomicU64,
-        /// Advances with each counter.
+        /// Advances when `written` or `read` changes.
         changed: SignalState,
     }
 }
 
 const _: () = assert!(SIGNALS * size_of::<Line<SignalState>>() <= MAILBOXES && size_of::<MailboxControl>() <= LINE);
 
-/// A mailbox.
+/// One mailbox in shared memory: its control integers, and the address of its bytes.
 struct Mailbox<'a> {
     control: &'a MailboxControl,
     bytes: *mut u8,
@@ -216,10 +216,10 @@ pub(in crate::fabric) struct Grouped {
 
 impl Endpoint {
     /// Maps memory that the ranks with the same leader share, with `area` bytes for the users. `leader_of[rank]` is the
-    /// lowest rank of the rank's group. Returns `None` on all ranks if the ranks of a group are on several hosts or
-    /// there is no memory on one of them. `spins` is true if every rank of this host has a core. Collective, with the
-    /// same arguments except `spins`. A message from each leader to each of its ranks, and an allreduce; nothing if the
-    /// groups are those of the last call.
+    /// lowest rank of the rank's group. Returns `None` on all ranks if the ranks of a group are on several hosts or there is
+    /// no memory on one host. `spins` is true if every rank of this host has a core. Collective, with the same arguments
+    /// except `spins`. Costs a message from each leader to each of its ranks, and an allreduce; nothing if the groups are the
+    /// same as in the last call.
     ///
     /// # Errors
     /// Errors of the message transport.

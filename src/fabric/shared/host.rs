@@ -40,7 +40,7 @@ fn boot() -> Option<&'static [u8]> {
     BOOT.get_or_init(|| std::fs::read("/proc/sys/kernel/random/boot_id").ok()).as_deref()
 }
 
-/// Returns (number of processors that this process may run on, number of processors of the machine, at least as many).
+/// Returns the number of processors that this process may run on, and the number of processors of the machine (not smaller).
 /// Asks the system only once, because that takes about twenty system calls.
 fn own_and_online() -> (usize, usize) {
     per_process! {
@@ -81,8 +81,9 @@ impl Wire for Cores {
 impl Cores {
     /// Number of integers in an agreement.
     pub const INTEGERS: usize = 6;
-    /// Operation that merges each integer over ranks: minimum number of cores that a rank may run on, and of cores of its
-    /// machine; minimum and maximum of a hash of the machine, and of a hash of the set of cores.
+    /// Operation that merges each integer over ranks. The integers are: the minimum number of cores that a rank may run on,
+    /// the minimum number of cores of its machine, minimum and maximum of a hash of the machine, and minimum and maximum of a
+    /// hash of the set of cores.
     pub const OPS: [ReduceOp; Self::INTEGERS] = [Min, Min, Min, Max, Min, Max];
 
     /// Returns the facts of this process.
@@ -116,11 +117,11 @@ impl Cores {
         Self(std::array::from_fn(|value| Self::OPS[value].apply(self.0[value], other.0[value])))
     }
 
-    /// Returns the number of cores that all ranks share, at most one for each rank. Exact if all hosts have as many
-    /// ranks and cores; otherwise by the host with the most ranks and the fewest cores. Ranks that are bound to
-    /// different cores count as if each had its own. `pretended` says that nodes are not hosts: all ranks are then on
-    /// one host. If machines differ all the same, the ranks of each machine are unknown, and each rank counts with a
-    /// core. O(ranks).
+    /// Returns the number of cores that all ranks share, at most one for each rank. Exact if all hosts have equal numbers of
+    /// ranks and cores; otherwise computed from the host with the most ranks and the fewest cores. Ranks that are bound to
+    /// different cores count as if each had its own. `pretended` says that the nodes are simulated: all ranks are then on one
+    /// host. If their machines differ nevertheless, the number of ranks on each machine is unknown, and each rank counts with
+    /// one core. O(ranks).
     pub fn shared_by(&self, topology: &Topology, pretended: bool) -> f64 {
         let [own, online, machine, other_machine, set, other_set] = self.0;
         let (ranks, nodes) = (topology.ranks() as u64, topology.nodes() as u64);

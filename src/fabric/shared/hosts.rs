@@ -1,8 +1,8 @@
 //! The hosts of the ranks. On each host, the ranks contribute to a leader, which communicates with the other hosts.
 //!
-//! The lowest rank of a host is its *leader*. The ranks write their contributions into their slots
-//! ([`super::combine`]); the last of them wakes the leader, which reads all slots, communicates with the other leaders,
-//! and writes an answer that all ranks of the host read.
+//! The lowest rank of a host is its *leader*. The ranks write their contributions into their slots ([`super::combine`]). The
+//! last of them wakes the leader. The leader reads all slots, communicates with the other leaders, and writes an answer that
+//! all ranks of the host read.
 
 use std::io;
 use std::sync::Arc;

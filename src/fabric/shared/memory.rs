@@ -93,7 +93,8 @@ impl SharedMemory {
     /// Errors of the operating system.
     pub fn make(size: usize) -> io::Result<Self> {
         let file = nameless()?;
-        // A limit of file size also limits memory: if it is lower, the ranks share none.
+        // A limit on file size (RLIMIT_FSIZE) also limits this memory. If the limit is below `size`, the ranks share no
+        // memory.
         let _quiet = without_size_signal();
         file.set_len(size as u64)?;
         Self::from_file(file, size)
@@ -177,8 +178,8 @@ impl SharedMemory {
     }
 }
 
-/// Makes an anonymous file in memory. Calls the system directly: the C library has a function for it only from glibc
-/// 2.27 on, and the packages are for 2.17.
+/// Makes an anonymous file in memory (memfd_create). Makes the system call itself: the packages must run with glibc 2.17, and
+/// glibc has a function for it only from 2.27 on.
 #[cfg(target_os = "linux")]
 fn nameless() -> io::Result<File> {
     // SAFETY: a name that ends with 0 and flags, which is what the call takes.

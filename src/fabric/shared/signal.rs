@@ -1,8 +1,8 @@
 //! A counter in shared memory that ranks wait on: they spin if each has a core, otherwise they sleep until it changes.
 //!
-//! The rank that advances the counter calls the system only if a rank sleeps. So neither rank may miss the other: a rank counts
-//! itself as a sleeper before it reads the counter for the last time, and the other rank reads the number of sleepers after it has
-//! advanced the counter. The tests try every order of these accesses.
+//! The rank that advances the counter calls the system only if a rank sleeps. So neither rank may miss the other. A rank
+//! counts itself as a sleeper before it reads the counter for the last time. The other rank reads the number of sleepers
+//! after it has advanced the counter. The tests try every order of these accesses.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
@@ -30,7 +30,7 @@ shareable! {
 }
 
 impl SignalState {
-    /// Returns the signal.
+    /// Returns the counter, to wait for it or to advance it.
     #[inline]
     pub fn signal(&self) -> Signal<'_> {
         Signal { value: &self.value, sleepers: &self.sleepers }

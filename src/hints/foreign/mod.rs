@@ -78,8 +78,8 @@ pub const UNKNOWN: &str = "unknown key";
 /// every info with which it opens a file.
 pub const ABOVE: &str = "only PnetCDF reads it: set it in PNETCDF_HINTS, or in the info of ncmpi_create or ncmpi_open";
 
-/// Returns the reason why a key that is no hint of this library is not used; [`UNKNOWN`] if it is a key of no known library, or if
-/// only a prefix matches and the key looks like a misspelt one.
+/// Returns the reason why a key that is no hint of this library is not used. Returns [`UNKNOWN`] for a key of no known
+/// library, and for a key that matches only a prefix and looks like a misspelt one.
 pub fn why_not(key: &str) -> &'static str {
     let is_other = || super::meant(key).is_none_or(|meant| meant == key);
     let is = |known: &str| match known.strip_suffix('*') {

@@ -89,8 +89,8 @@ fn paths_by_messages() {
     assert_eq!(with(Read, "locks;", |rules| rules.choose(&few(CALL))).0, Path::Exchange);
 }
 
-/// If it is unknown whether ranges overlap, writes find out before bytes that were written directly count, or
-/// before they write directly.
+/// If it is unknown whether ranges overlap, a write finds out before it counts bytes that were written directly, and before
+/// it writes directly.
 #[test]
 fn writes_look_whether_ranges_overlap() {
     let unknown =

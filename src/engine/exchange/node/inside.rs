@@ -107,7 +107,8 @@ impl<'a> NodeMember<'a> {
         if ready { true } else { self.recheck(op) }
     }
 
-    /// Remembers the signal after an operation was not ready, and rechecks the operation: the signal may have changed.
+    /// Notes the value of the signal after an operation was not ready, and rechecks the operation, which may have become
+    /// ready just before.
     fn recheck(&mut self, op: &Op) -> bool {
         if self.seen.is_some() {
             return false;
@@ -226,8 +227,8 @@ impl<'a> NodeMember<'a> {
         }
     }
 
-    /// Calls `part` for each part of this rank's next bytes that is contiguous in the message and in the caller's
-    /// memory, with its address in the message, its extent in the caller's memory, and true if a write leaves it out.
+    /// Calls `part` for each part of this rank's next bytes that is contiguous in the message and in the caller's memory.
+    /// `part` gets the address in the message, the extent in the caller's memory, and true if a write leaves the part out.
     fn pieces(
         &mut self,
         span: Span,

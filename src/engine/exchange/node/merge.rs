@@ -1,9 +1,9 @@
-//! How a local aggregator merges the extents of its members.
+//! Merges the extents of a local aggregator's members.
 //!
-//! Extents are merged into one list, once, in the metadata phase. The order in which the bytes of the members make up
-//! the list is recorded. From the order follow the positions of each member's bytes in the messages of the rounds. The
-//! order compresses as the extents do. Overlapping extents of several members are split into parts that each member has
-//! completely or not at all ([`shared`]).
+//! The metadata phase merges the extents once, into one list for each aggregator. It records the order in which the members'
+//! bytes follow one another in this list. The positions of a member's bytes in the messages of the rounds follow from the
+//! order. The order compresses as well as the extents. Overlapping extents of several members are split into parts that each
+//! member has completely or not at all ([`shared`]).
 
 use std::collections::BTreeSet;
 
@@ -16,7 +16,7 @@ use crate::engine::exchange::flatten::CoalescingPacker;
 use crate::engine::exchange::lists::Flow;
 use crate::topology::Rank;
 
-/// Lists by aggregator, ascending.
+/// Lists of extents, each with the index of its aggregator, ascending.
 pub type ListsByAggregator = Vec<(usize, Packed)>;
 
 /// The lists that a local aggregator has merged.
@@ -28,7 +28,7 @@ pub struct LocalPlan {
     pub merged: Vec<Merged>,
 }
 
-/// Marks the end of a window in the order.
+/// Marks the end of a window in [`Merged::order`].
 const END: i64 = -1;
 
 /// The extents of all members of a local aggregator for one aggregator, merged.
@@ -44,8 +44,8 @@ pub struct Merged {
 }
 
 impl Merged {
-    /// Merges the lists of members, window by window: O(extents log extents of a window). If several members have a
-    /// byte, the byte of the highest member is used.
+    /// Merges the lists of members, window by window: O(extents log extents of a window). If several members have a byte, the
+    /// byte of the member with the highest index is used.
     pub fn of(aggregator: usize, members: &[(usize, Packed)], domains: &Domains) -> Self {
         let mut flows: Vec<_> =
             members.iter().map(|(member, packed)| (*member, Flow::new(aggregator, packed.clone()))).collect();
@@ -81,8 +81,8 @@ impl Merged {
 /// A step of the recorded order of bytes in a merged list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MergeStep {
-    /// The next `len` bytes of `member`. They are left out if a higher member has the same bytes, whose step comes
-    /// shortly before.
+    /// The next `len` bytes of `member`. They are left out if a member with a higher index has the same bytes; that member's
+    /// step comes shortly before.
     Bytes {
         /// Index of the member.
         member: usize,

@@ -35,7 +35,7 @@ mod tests {
     use crate::fabric::{Endpoint, threads};
     use crate::{BufferLayout, Extents, File, Hints, Mode};
 
-    /// Messages that are larger than the ring may be: the calls are flat, and say so.
+    /// Messages that do not fit in the ring: the calls use one layer, and their reports say so.
     #[test]
     fn messages_without_room_go_by_themselves() {
         let directory = tempfile::tempdir().unwrap();

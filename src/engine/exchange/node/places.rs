@@ -24,7 +24,7 @@ use crate::fabric::shared::GroupMemory;
 pub struct Places {
     /// Positions of all bytes of the member, in the order of the file.
     pub at: Packed,
-    /// Positions of bytes that a higher member has too: a read copies them, a write leaves them out.
+    /// Positions of the bytes that a member with a higher index has too: a read copies them, a write leaves them out.
     pub left_out: Packed,
 }
 
@@ -52,9 +52,9 @@ pub struct InMemory {
     pub ring: usize,
 }
 
-/// The local aggregator sends its members their places. `local_plan` has the merged lists, on the local aggregator
-/// only. The inner result is an error on this rank only: there is no memory for the largest message, or places are
-/// damaged. Collective over the members.
+/// Sends each member its places, from the local aggregator. `local_plan` has the merged lists, on the local aggregator only.
+/// The inner result is an error on this rank only: there is no memory for the largest message, or places are damaged.
+/// Collective over the members.
 ///
 /// # Errors
 /// Errors of the message transport.
@@ -191,8 +191,8 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// The messages have each byte of the members once, ascending. Every member has a place for each of its bytes, and leaves
-        /// out those that a higher member has too.
+        /// The messages have each byte of the members once, ascending. Every member has a place for each of its bytes, and
+        /// leaves out the bytes that a member with a higher index has too.
         #[test]
         fn places_are_those_of_the_merged_bytes(
             lists in prop::collection::vec(prop::collection::vec((0u64..30, 1u64..12), 0..12), 1..5),

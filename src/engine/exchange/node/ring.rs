@@ -1,8 +1,8 @@
 //! The messages of a local aggregator in shared memory: a ring for their bytes, and an entry for each aggregator that
 //! says in which round its message is and where it lies.
 //!
-//! The local aggregator allocates room in the ring. It rewrites an entry only when all members with bytes in the
-//! message before have copied them.
+//! The local aggregator allocates room in the ring. It rewrites an entry only when all members with bytes in the entry's
+//! message have copied them.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -14,7 +14,7 @@ use crate::fabric::shared::{GroupMemory, Line, SharedMemory, shareable};
 
 /// Number of bytes of an entry.
 const ENTRY: usize = 64;
-/// Maximum number of aggregators.
+/// Maximum number of aggregators, each of which has an entry.
 const AGGREGATORS: usize = 8192;
 const TABLE: usize = ENTRY * AGGREGATORS;
 /// Maximum size of the ring in bytes. (Small in this crate's tests, so that some messages have no room.)
@@ -34,7 +34,7 @@ pub fn rounded(bytes: u64) -> u64 {
 /// round. Returns the size of the ring. Called by the local aggregator.
 ///
 /// # Errors
-/// There is no memory, or too many aggregators or too large a message for it.
+/// There is no memory, there are too many aggregators, or a message is too large for the ring.
 pub fn reserve(group: &GroupMemory, aggregators: usize, (largest, round): (u64, u64)) -> Result<usize> {
     let ring = largest.max(round.min(USUAL));
     let fits = aggregators <= AGGREGATORS && ring <= MOST_ROOM as u64;
@@ -48,8 +48,8 @@ pub fn reserve(group: &GroupMemory, aggregators: usize, (largest, round): (u64, 
 }
 
 shareable! {
-    /// The entry of the message to (or from) one aggregator, in shared memory: the call and the round of the message, where
-    /// it lies ([`MessagePlace`]), and the number of its bytes that members have copied or left out.
+    /// The entry of the message to (or from) one aggregator, in shared memory. It has the call and the round of the message,
+    /// its place ([`MessagePlace`]), and the number of its bytes that members have copied or left out.
     pub struct RingEntry {
         call: AtomicU64,
         round: AtomicU64,
@@ -63,7 +63,7 @@ shareable! {
 
 const _: () = assert!(size_of::<Line<RingEntry>>() == ENTRY);
 
-/// Where a message lies in the ring, and which bytes it has.
+/// The place of a message in the ring, and its bytes.
 #[derive(Debug, Clone, Copy)]
 pub struct MessagePlace {
     /// Offset of the message in the ring, in bytes.

@@ -1,6 +1,6 @@
-//! The running collective write of a file: where its ranks write, and for which of its bytes another rank must wait.
-//! And the ranges of earlier collective writes, on which all ranks have agreed, without the parts that this rank has
-//! written itself: there, other ranks may have bytes that this rank must wait for.
+//! The collective write that runs on a file: where its ranks write, and for which of its bytes another rank must wait. Also
+//! the ranges of earlier collective writes, on which all ranks have agreed, without the parts that this rank has written
+//! itself. In these ranges, other ranks may have bytes that this rank must wait for.
 
 use std::ops::Range;
 
@@ -16,11 +16,11 @@ pub struct CallOnFile {
 /// The facts that ranks have agreed on about a collective write.
 #[derive(Debug, Clone, Copy)]
 pub struct AgreedWrite {
-    /// Start and end of what the ranks write in the file.
+    /// Start and end of the range of the file that the ranks write.
     pub range: (u64, u64),
     /// True if some ranks have written their bytes before the agreement.
     pub has_early: bool,
-    /// True if the ranks repeat what some have written before the agreement, because ranks overlap.
+    /// True if the ranks repeat writes that some of them made before the agreement, because ranks overlap.
     pub is_repeated: bool,
     /// True if several ranks may write the same byte, each by itself.
     pub may_overlap: bool,
@@ -29,7 +29,7 @@ pub struct AgreedWrite {
 /// A collective write that runs.
 #[derive(Debug, Clone, Copy)]
 pub struct RunningCall {
-    /// The call.
+    /// Name and number of the call.
     pub name: CallOnFile,
     agreed: AgreedWrite,
     is_agreed: bool,
@@ -42,7 +42,7 @@ impl RunningCall {
         Self { name, agreed, is_agreed: false }
     }
 
-    /// Adds what the ranks have agreed on; the ranks of a host agree on a part of the call later.
+    /// Adds facts that the ranks have agreed on; the ranks of a host agree on a part of the call later.
     pub fn agree(&mut self, agreed: AgreedWrite) {
         if !self.is_agreed {
             (self.agreed, self.is_agreed) = (agreed, true);
@@ -85,14 +85,14 @@ const MOST_RANGES: usize = 64;
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct InCall {
     range: Range<u64>,
-    /// Number of the call.
+    /// Number of the call that wrote the range.
     number: u64,
 }
 
 /// Ranges of earlier collective writes.
 #[derive(Debug, Default)]
 pub struct CallRanges {
-    /// What all ranks together have written.
+    /// Ranges that all ranks together have written, by call.
     all: Vec<InCall>,
     /// Parts that this rank has written, after it has waited for all others. Later calls may have overwritten them.
     own: Vec<InCall>,
@@ -185,7 +185,7 @@ mod tests {
         for (range, may_be) in [(10..40, false), (15..16, false), (9..11, true), (39..41, true), (100..200, false)] {
             assert_eq!(ranges.may_be_left(&range, None), may_be, "{range:?}");
         }
-        // The next call writes elsewhere, or the same range.
+        // Call 2 writes another range than call 1; call 3 writes the range of call 1.
         ranges.note(100..200, 2);
         assert!(!ranges.may_be_left(&(10..40), None) && ranges.may_be_left(&(150..160), None));
         ranges.forget(1);

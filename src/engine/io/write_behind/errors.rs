@@ -1,4 +1,4 @@
-//! Errors of bytes that could not be written later, until a call has returned each of them.
+//! Errors of buffered bytes that a thread could not write, kept until a call has returned each of them.
 
 use std::collections::BTreeMap;
 
@@ -35,7 +35,7 @@ pub struct KeptErrors(BTreeMap<(u64, Source), KeptError>);
 /// The operation that failed.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Source {
-    /// Late bytes of a collective write.
+    /// Buffered bytes of a collective write.
     Write,
     /// A sync or close after it: the number of its error.
     Other(usize),
@@ -75,8 +75,8 @@ impl KeptErrors {
         self.0.first_key_value().map(|(_, kept)| kept.full())
     }
 
-    /// Notes the outcome of a collective call, the same on all ranks. An error of another rank displaces no error of
-    /// this rank.
+    /// Notes the outcome of a collective call, the same on all ranks. Forgets this rank's error if the call has returned it.
+    /// If the call has returned another rank's error, this rank's errors stay.
     pub fn returned<T>(&mut self, outcome: &Result<T>) {
         if let Err(error) = outcome {
             self.0.retain(|_, kept| kept.full() != *error);

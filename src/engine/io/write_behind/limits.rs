@@ -79,10 +79,10 @@ fn share(memory: u64, ranks: usize) -> u64 {
     (memory / 16 / ranks.max(1) as u64).min(256 << 20)
 }
 
-/// Limits of what a rank buffers.
+/// Limits of the bytes that a rank buffers.
 #[derive(Debug, Clone, Copy)]
 pub struct WriteBehindLimits {
-    /// Maximum number of bytes.
+    /// Maximum number of bytes in its memory.
     pub bytes: u64,
     /// Maximum number of threads that write at a time.
     pub threads: u32,

@@ -55,7 +55,7 @@ const LONGEST: Duration = Duration::from_millis(2);
 /// The whole file.
 const WHOLE: Range<u64> = 0..u64::MAX;
 
-/// The buffered bytes of this rank, and what it knows of other ranks.
+/// The buffered bytes of this rank, and its knowledge about the bytes of other ranks.
 pub struct WriteBehind {
     files: Arc<dyn OpenStorage>,
     path: PathBuf,
@@ -76,16 +76,16 @@ struct WriteBehindState {
     call: Option<RunningCall>,
     /// Number of collective writes so far.
     calls: u64,
-    /// Bytes that are not written.
+    /// Buffered bytes that are not in the file yet.
     left: LeftQueue,
-    /// Where other ranks may have buffered bytes.
+    /// Ranges in which other ranks may have buffered bytes.
     ranges: CallRanges,
     /// The range in which this rank has shown other ranks buffered bytes.
     shown: Range<u64>,
     /// Offset past all bytes of collective writes that may not be in the file; `u64::MAX` if it is unknown.
     end: u64,
     threads: u32,
-    /// Number of threads that wait for bytes.
+    /// Number of threads that wait for bytes to write.
     idle: u32,
     /// True if the last write took so long that several threads write at a time.
     is_slow: bool,
@@ -171,8 +171,8 @@ impl WriteBehind {
         self.state.wait(state)
     }
 
-    /// Waits while `is_early` is true. The caller writes meanwhile what no thread writes: threads have a low priority,
-    /// and may get no core where other ranks use all of them.
+    /// Waits while `is_early` is true. Meanwhile the caller writes bytes that no thread is writing: threads have a low
+    /// priority, and may get no core if other ranks use all cores.
     fn wait_while<'a>(
         &'a self,
         mut state: MutexGuard<'a, WriteBehindState>,
@@ -230,7 +230,8 @@ impl WriteBehind {
         self.returned(outcome);
     }
 
-    /// Forgets the ranges of earlier calls. Before, all ranks must have waited for their own bytes, and met. Local.
+    /// Forgets the ranges of earlier calls. Call it only after all ranks have waited for their own bytes and then have
+    /// agreed. Local.
     pub fn forget_others(&self) {
         self.lock().forget();
     }
@@ -256,8 +257,8 @@ impl WriteBehind {
         self.lock().errors.take_first()
     }
 
-    /// Keeps an error that is not of a late write, and that the file system reports only once, so that no other error
-    /// displaces it.
+    /// Keeps an error of an operation that is no late write. The file system reports such an error only once, so no other
+    /// error displaces it.
     pub fn keep(&self, error: Error) {
         let mut state = self.lock();
         let number = state.calls;
@@ -304,8 +305,8 @@ impl WriteBehind {
         Ok(())
     }
 
-    /// Waits until all bytes of `range` are in the file. After a wait for the whole file, its size is its end: another rank, or
-    /// MPI, may truncate it then.
+    /// Waits until all bytes of `range` are in the file. After a wait for the whole file, this rank keeps no end of its own:
+    /// another rank, or MPI, may then truncate the file.
     ///
     /// # Errors
     /// The file cannot be opened or locked.
@@ -480,8 +481,8 @@ impl WriteBehind {
         }
     }
 
-    /// Makes sure that a thread will write. Starts another one if the file is slow and none is idle. Returns false if
-    /// there is none.
+    /// Ensures that a thread will write the buffered bytes. Starts another thread if the file is slow and none is idle.
+    /// Returns false if there is no thread.
     fn has_thread(self: &Arc<Self>, state: &mut WriteBehindState) -> bool {
         let most = if state.is_slow { self.limits.threads } else { 1 };
         if state.idle as usize <= state.left.waiting() && state.threads < most {

@@ -1,5 +1,5 @@
-//! The files of this process whose collective writes buffer bytes: for the end of the process, and for calls that know
-//! a path only.
+//! The files of this process whose collective writes buffer bytes. The end of the process needs them, and calls that know
+//! only a path.
 
 use std::io;
 use std::ops::Range;
@@ -11,7 +11,7 @@ use crate::engine::io::write_behind::WriteBehind;
 use crate::world::process::{own_state, per_process};
 
 own_state! {
-    /// All values of this process.
+    /// All instances of this process.
     static ALL: Mutex<Vec<Weak<WriteBehind>>> = Mutex::new(Vec::new());
 }
 
@@ -23,7 +23,7 @@ per_process! {
     static PROCESS: AtomicU32 = AtomicU32::new(0);
 }
 
-/// Adds a value of this process.
+/// Adds an instance of this process.
 pub fn add(write_behind: &Arc<WriteBehind>) {
     per_process! {
         static AT_EXIT: Once = Once::new();
@@ -54,9 +54,9 @@ pub fn may_have_buffered_bytes() -> bool {
     IS_USED.load(Ordering::Relaxed)
 }
 
-/// Waits until an access of `range` in the file at `path` finds what this rank and others have written in collective
-/// calls, and the end that these calls gave the file: for an access that the library does not run. Does nothing if no
-/// bytes were buffered. Local.
+/// Waits before an access of `range` in the file at `path` that this library does not run. After the wait, the access finds
+/// the bytes that this rank and others have written in collective calls, and the end that these calls gave the file. Does
+/// nothing if no bytes were buffered. Local.
 ///
 /// # Errors
 /// The file cannot be opened, asked or locked, so that it is unknown if the bytes are there.

@@ -1,4 +1,4 @@
-//! The buffered bytes of a rank: in memory, by their offset in the file, until a thread has written them.
+//! The bytes of a rank that collective writes have buffered. They stay in memory until a thread has written them to the file.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io::{self, IoSlice};
@@ -22,11 +22,11 @@ pub const PIECE: u64 = 128;
 
 /// Bytes that follow one another in the file, and belong to one call.
 pub struct LeftBytes {
-    /// Offset in the file.
+    /// Offset of the bytes in the file.
     pub offset: u64,
     /// Number of bytes.
     pub len: u64,
-    /// The call that wrote them.
+    /// The collective write whose bytes they are, for errors.
     pub call: CallOnFile,
     /// The bytes, in pieces by their positions.
     pieces: Vec<PieceOfWindow>,
@@ -83,15 +83,15 @@ struct LeftRange {
     bytes: Option<Arc<LeftBytes>>,
 }
 
-/// Where the bytes from an offset on are.
+/// Where this rank finds the bytes from an offset on.
 pub enum Found {
-    /// Here in memory.
+    /// In this rank's memory.
     Here(Arc<LeftBytes>),
     /// In the file, up to this offset.
     File(u64),
 }
 
-/// All buffered bytes.
+/// All buffered bytes of a rank on one file.
 #[derive(Default)]
 pub struct LeftQueue {
     /// Buffered parts of the file that are not written, by their start. No two of them overlap.

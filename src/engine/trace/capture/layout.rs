@@ -117,7 +117,7 @@ fn header_json(header: &Header) -> Result<Vec<u8>> {
 /// Reads header and index of a capture of `len` bytes. `read(offset, len)` returns bytes of the capture.
 ///
 /// # Errors
-/// Returns the error of `read` outside, and inside a message if the capture is damaged.
+/// The outer error is the error of `read`; the inner error says why the capture is damaged.
 pub fn read_front<E>(
     len: u64,
     mut read: impl FnMut(u64, u64) -> std::result::Result<Vec<u8>, E>,

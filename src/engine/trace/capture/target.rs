@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 use crate::hints;
 use crate::world::process::per_process;
 
-/// Name of the environment variable.
+/// Name of the environment variable that asks for captures.
 const VARIABLE: &str = "TRIB_CAPTURE";
 /// The values of the variable that are allowed, for errors.
 const ALLOWED: &str = "DIR or DIR;limit=SIZE, where DIR is a directory without ; in its name";
@@ -84,8 +84,8 @@ impl CaptureTarget {
         value
     }
 
-    /// Returns a number that differs, with near certainty, if two targets differ; 0 for no target. Ranks compare it at
-    /// the open.
+    /// Returns a hash of the target; 0 for no target. At the open, the ranks compare their hashes to see if their targets are
+    /// equal.
     pub fn fingerprint(target: Option<&Self>) -> u64 {
         let Some(Self { directory, limit }) = target else { return 0 };
         fingerprint([directory.as_os_str().as_bytes(), &limit.to_le_bytes()]).max(1)

@@ -13,8 +13,8 @@ use crate::topology::Rank;
 /// Number of earlier lists that a new list is compared with.
 const COMPARED: usize = 8;
 
-/// Writes a capture. `calls(rank)` returns the calls of each rank of the header, as many as there are outcomes. Local.
-/// Memory O(encoded capture).
+/// Writes a capture. `calls(rank)` returns the calls of a rank of the header, one for each outcome. Local. Memory O(encoded
+/// capture).
 ///
 /// # Errors
 /// The errors of `calls`; [`Error::Io`] if the file cannot be written.

@@ -1,6 +1,6 @@
-//! The stall watchdog: a rank that waits long for others in a collective call prints a warning. One line a host names
-//! the call, and either the ranks that have not arrived and the calls that they are in, as far as this host knows, or the
-//! part of an exchange and the rank whose message is missing. Calls in flight are watched too: a rank that tests such a
+//! The stall watchdog: a rank that waits long for others in a collective call prints a warning. One line per host names the
+//! call. The line also names the ranks that have not arrived, and the calls that they are in, as far as this host knows; or,
+//! in an exchange, its stage and the rank whose message is missing. Calls in flight are watched too: a rank that tests such a
 //! call or waits for it warns when the call makes no progress, and a rank that does neither warns once.
 //!
 //! If one rank does not make a call, or has not loaded this library, the other ranks wait inside MPI or on an integer
@@ -89,8 +89,8 @@ pub struct StallWatchdog {
     others: Option<String>,
     /// Counts the begins and the ends of waits: odd while the rank waits.
     turns: AtomicU64,
-    /// Name of the call of the last wait, and the address of this name: most calls have the same name as the call
-    /// before.
+    /// Name of the call of the last wait. `named` is the address of this name: a call with the name of the call before stores
+    /// nothing.
     call: Mutex<&'static str>,
     named: AtomicUsize,
     /// The current [`CallStage`], encoded.
@@ -433,7 +433,7 @@ impl WarningLock {
     }
 }
 
-/// On this system every rank warns.
+/// On systems other than Linux, every rank warns.
 #[cfg(not(target_os = "linux"))]
 struct WarningLock;
 
