@@ -7,7 +7,9 @@
 //!
 //! A read has the same plan and metadata; its rounds read ahead, run the transposed schedules, and deliver.
 //!
-//! | module | holds |
+//! Its seven modules are its rooms (`docs/how-it-works/rooms.md`):
+//!
+//! | room | holds |
 //! |---|---|
 //! | [`file`] | [`File`]: open, write, read, close; a collective call from begin to end |
 //! | `agree` | what ranks bring and decide together: facts, ranges, small data; the first agreement of a call, and the last |
@@ -17,7 +19,7 @@
 //! | `choose` | pure functions of values that all ranks agree on: the path of a call, windows, layers; every threshold |
 //! | `trace` | what observes and reports calls: clock, report, stall watchdog, [`capture`] |
 //!
-//! A module uses only modules below it (`tests/suite/layers.rs`): `file` uses all others, then follow `agree`, `exchange` and
+//! A room uses only rooms on lower floors (`tests/suite/layers.rs`): `file` uses all others, then follow `agree`, `exchange` beside
 //! `shared`, `io`, `choose` and, at the bottom, `trace`.
 //!
 //! A rank with an error does not leave the exchange early: it continues with the rounds, and the agreement at the end
