@@ -10,6 +10,7 @@
 //! | [`sieving`] | keeps MPI from data sieving while others may be writing; MPI's second handle of a file, which may sieve |
 //! | [`hints`] | the hints of a file |
 //! | [`counts`], [`failures`], [`deletions`] | counts of calls, of failed calls, and of calls that deleted nothing |
+//! | [`gain`] | which independent calls would gain from being collective |
 //! | [`report`], [`job`] | TRIB_REPORT; what was accelerated of a job, and the line about it in the site's log |
 
 pub mod arguments;
@@ -18,6 +19,7 @@ pub mod counts;
 pub mod deletions;
 pub mod failures;
 pub mod files;
+pub mod gain;
 pub mod hints;
 pub mod job;
 pub mod own_handle;

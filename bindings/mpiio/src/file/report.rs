@@ -18,6 +18,7 @@ use crate::file::counts::{CallCounts, ExchangeTotals, LeftToMpi, Moved, Ran};
 use crate::file::deletions::DeletionsInVain;
 use crate::file::failures::FailedCalls;
 use crate::file::files::OpenFile;
+use crate::file::gain::Gain;
 use crate::file::hints::{effective, passed_on};
 use crate::mpi::interposition;
 
@@ -47,6 +48,9 @@ pub struct Report {
     pub not_taken: Option<String>,
     pub accelerated: BTreeMap<&'static str, Ran>,
     pub passed_through: Vec<LeftToMpi>,
+    /// Independent calls that would gain from being collective; left out if there are none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub could_be_collective: Option<Gain>,
     /// Seconds of the first rank in functions that neither read nor write, by function.
     pub other_calls: BTreeMap<&'static str, f64>,
     /// Calls that failed on the first rank with an error of this library; left out if there were none.
@@ -120,6 +124,13 @@ impl Report {
             Runner::InUse(_) => (None, Some("a call is in progress".to_string())),
         };
         let hints_not_used = not_used(open, counts, not_taken.as_deref());
+        let passed_through = counts.all_left_to_mpi();
+        let has_several_ranks = match &open.backend.runner {
+            Runner::Engine(file) => file.settings().topology.ranks() > 1,
+            Runner::NotOpened(unopened) => unopened.has_several_ranks(),
+            Runner::Mpi(_) | Runner::InUse(_) => false,
+        };
+        let could_be_collective = has_several_ranks.then(|| Gain::of(&passed_through)).flatten();
         Some(Self {
             file: open.backend.path.display().to_string(),
             version: env!("CARGO_PKG_VERSION"),
@@ -128,7 +139,8 @@ impl Report {
             engine,
             not_taken,
             accelerated: counts.ran.clone(),
-            passed_through: counts.all_left_to_mpi(),
+            passed_through,
+            could_be_collective,
             other_calls: counts.other_calls().into_iter().collect(),
             failed: None,
             past_cache: counts.past_cache,
@@ -160,6 +172,7 @@ impl Report {
             not_taken: Some(format!("not opened: MPI_File_open: {}", error_text(code))),
             accelerated: BTreeMap::new(),
             passed_through: Vec::new(),
+            could_be_collective: None,
             other_calls: BTreeMap::new(),
             failed: None,
             past_cache: 0,
@@ -199,6 +212,7 @@ impl Report {
         rows.extend(self.accelerated.iter().map(ran));
         let left = |all: &LeftToMpi| ("passed through", left_text(all));
         rows.extend(self.passed_through.iter().map(left));
+        rows.extend(self.could_be_collective.iter().map(|gain| ("to gain", gain.text())));
         rows.extend(self.failed.iter().map(|failed| ("failed", failed_text(failed))));
         rows.extend((self.past_cache > 0).then(|| ("past the cache", past_cache_text(self.past_cache))));
         rows.extend(self.deletions_in_vain.iter().map(|vain| ("deleted in vain", deleted_text(vain))));
