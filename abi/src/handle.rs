@@ -209,7 +209,7 @@ impl<H: Handle> HandleArray<H> {
         on_handles!(&self.handles, handles => handles.len())
     }
 
-    /// Returns true if the array is empty.
+    /// Returns true if [`HandleArray::len`] is 0.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

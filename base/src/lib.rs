@@ -8,7 +8,7 @@
 //! | [`Extent`] | a range of bytes of a file |
 //! | [`fingerprint()`] | a hash of bytes, the same in every build |
 //! | [`say()`] | prints a line on standard error |
-//! | [`memo`] | remembers answers that take long to get |
+//! | [`memo`] | a cache of answers that take long to get |
 //! | [`wire`] | the one encoding of values, for messages between ranks and for captures |
 //! | [`is_disabled`] | returns true if `TRIB_DISABLE` switches the library off |
 //! | [`variable`] | reads a variable of the environment, unless the program has more rights than its user |

@@ -183,7 +183,7 @@ impl<T: Wire> Wire for Vec<T> {
 
     fn decode(from: &mut &[u8]) -> Option<Self> {
         let count = usize::decode(from)?;
-        // A value takes a byte or more: a longer list is not there, and no memory is taken for it.
+        // Every value takes at least one byte. So a longer list is damaged; no memory is allocated for it.
         if count > from.len() {
             return None;
         }
@@ -335,7 +335,7 @@ pub const fn variants_size(variants: &[Option<usize>]) -> Option<usize> {
     Some(1 + most)
 }
 
-/// Returns the number of bytes that fill a variant with fields of the size `own` up to the size `all` of its enum.
+/// Returns the number of zeros after a variant with fields of size `own` that fill it up to the size `all` of its enum.
 #[doc(hidden)]
 pub const fn filling(all: Option<usize>, own: Option<usize>) -> usize {
     match (all, own) {
@@ -344,7 +344,7 @@ pub const fn filling(all: Option<usize>, own: Option<usize>) -> usize {
     }
 }
 
-/// Returns the size of the field that a function returns; the function is not called.
+/// Returns the encoded size of the field that the function returns. Does not call the function.
 #[doc(hidden)]
 pub const fn field_size<S, T: Wire>(_field: fn(&S) -> Option<&T>) -> Option<usize> {
     T::SIZE
