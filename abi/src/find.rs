@@ -158,7 +158,7 @@ pub fn function(name: &CStr) -> Option<*mut c_void> {
 
 static FOUND: OnceLock<Mpi> = OnceLock::new();
 
-/// Returns the MPI library of the process. Looks for the library once and keeps the first that it finds.
+/// Returns the MPI library of the process. Keeps the first library that it finds, for all later calls.
 ///
 /// # Errors
 /// No library is loaded, or its ABI is not known.

@@ -20,9 +20,9 @@ pub(crate) const MAGIC: u32 = FileSystem::LUSTRE;
 
 /// Stripe size if no hint sets one and the file has none, in bytes: Lustre's own default.
 const UNIT: u64 = 1 << 20;
-/// Number of bytes: Lustre accepts only stripe sizes that are multiples of it.
+/// Granularity of stripe sizes in bytes: Lustre accepts only multiples of it.
 const GRAIN: u64 = 1 << 16;
-/// Maximum number of bytes of one round of all aggregators, so that offsets of windows do not overflow.
+/// Maximum number of bytes that all aggregators together hold in one round, so that offsets of windows do not overflow.
 const FARTHEST: u64 = 1 << 62;
 /// Name of the extended attribute that describes a file's stripes.
 pub(crate) const ATTRIBUTE: &CStr = c"lustre.lov";
@@ -75,8 +75,8 @@ impl Driver for Lustre {
         layout.unit
     }
 
-    /// Returns the number of bytes after which both servers and aggregators are back at the first: the stripe size
-    /// times the least common multiple of the stripe count and the number of aggregators.
+    /// Returns the number of bytes after which both the order of servers and the order of aggregators repeat: the stripe
+    /// size times the least common multiple of the stripe count and the number of aggregators.
     fn period(&self, layout: &Layout, aggregators: usize) -> u64 {
         let (servers, aggregators) = (u64::from(layout.factor.max(1)), aggregators as u64);
         let common =
@@ -143,7 +143,7 @@ fn create_striped(files: &dyn OpenStorage, path: &Path, hints: &DriverHints) -> 
         made => made.map_err(|cause| Error::io(0, FileOperation::Open, path, None, &cause))?,
     };
     let striped = match file.control().set_stripes(&request) {
-        // A Lustre before 2.13, or with fewer servers than the hints ask for.
+        // Lustre refuses this before version 2.13, or if it has fewer servers than the hints ask for.
         Err(cause) if hints.overstriping_ratio > 1 && !there_already(&cause) => {
             file.control().set_stripes(&self::request(&DriverHints { overstriping_ratio: 1, ..hints.clone() })?)
         }
@@ -212,7 +212,7 @@ mod tests {
         let layout = Layout { direct_from: Some(4 << 20), ..Layout::of(2 << 20, 4) };
         assert_eq!(Lustre.layout(&files, &path, &*file, &hints), Ok(layout));
         std::fs::write(&path, "kept").unwrap();
-        // A hint changes no existing stripes, and an impossible hint is no error there.
+        // Hints do not change the stripes of an existing file, and an impossible hint is no error for such a file.
         for other in [1 << 20, 10] {
             let other = units(Some(other));
             let second = create(&files, &path, &other).unwrap();

@@ -61,7 +61,7 @@ pub fn distinct(key: &str, list: &[Rank], ranks: usize) -> Result<()> {
     Ok(())
 }
 
-/// Returns `count` ranks, which the nodes provide in turn: first the lowest rank of each node, then the second, and so on,
+/// Returns `count` ranks in turn from all nodes: first the lowest rank of each node, then the second of each, and so on,
 /// at most `most` ranks of a node.
 fn dealt(topology: &Topology, count: usize, most: usize) -> Vec<Rank> {
     (0..topology.ranks_per_node().min(most))
