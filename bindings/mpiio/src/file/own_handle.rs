@@ -63,8 +63,8 @@ pub fn is_wanted(path: &Path, amode: c_int, asked: &FileHints) -> bool {
     is_written && is_ours && is_on_nfs(path)
 }
 
-/// Returns true if a file, or the folder of a new file, is on NFS. Asks the system once for each folder, and once
-/// more if it was asked for 64 others since.
+/// Returns true if a file, or the folder of a new file, is on NFS. Keeps the answers for the last 64 folders, and asks the
+/// system for any other.
 fn is_on_nfs(path: &Path) -> bool {
     static KNOWN: Memo<PathBuf, bool> = Memo::new(64);
     let folder = path.parent().unwrap_or(path).to_path_buf();
@@ -170,7 +170,7 @@ impl OwnHandle {
     }
 
     /// Returns true if a byte that an independent call writes is visible to all ranks when the call returns. Opens the
-    /// handle: it may be that it cannot be opened.
+    /// handle, to find out whether this library can use it.
     pub fn is_visible_at_once(&self) -> bool {
         self.is_used() && self.storage().is_some()
     }

@@ -72,7 +72,7 @@ pub struct Report {
     pub plans_reused: u64,
     pub traffic: ExchangeTotals,
     pub seconds: Seconds,
-    /// The limit of the calls' speed; left out if there were no calls.
+    /// The part that limits the speed of the calls, file system or exchange; left out if there were no calls.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<Limit>,
     /// True if any call exchanged data by messages. Only then the report names kernels and aggregators.
@@ -216,7 +216,7 @@ impl Report {
         }
         if !self.accelerated.is_empty() {
             rows.push(("seconds", times(&self.seconds)));
-            // The limit of calls that took less time is not worth a line.
+            // A limit is not worth a line if the calls took less time than this.
             let limit = self.limit.iter().filter(|_| self.seconds.total >= 1e-3);
             rows.extend(limit.map(|limit| ("limit", limit_text(limit))));
             rows.extend(self.speed().map(|speed| ("speed", speed)));

@@ -43,7 +43,7 @@ pub struct OpenOffer {
     pub free: u64,
     /// Bit mask of the places whose endpoints this rank has kept.
     pub kept: u64,
-    /// Flags.
+    /// Bits of the constants below, such as [`OpenOffer::ONE_THREAD`], that hold on this rank.
     pub flags: u64,
 }
 
@@ -70,7 +70,7 @@ impl OpenOffer {
 
     /// Finds out whether all ranks of `comm` have this version of the library, and ends the job if not. Returns the bits that
     /// all ranks have set. Collective: two MPI_Allreduce, of an int and of 320 bytes; with Open MPI also an MPI_Iallreduce of an
-    /// int. Only the second one if the ranks are known (`is_known`, the same on all ranks) to have this version.
+    /// int. If the ranks are known to have this version (`is_known`, the same on all ranks), only the MPI_Allreduce of 320 bytes.
     ///
     /// # Safety
     /// MPI is initialised, and `comm` is an intracommunicator.
@@ -109,7 +109,7 @@ impl OpenOffer {
         Self::decode([all[0], all[1], all[2]])
     }
 
-    /// Returns the numbers that a rank sends.
+    /// Returns the numbers that this rank sends: its bits, the mark, and its version.
     fn encode(self, version: u64, is_component: bool) -> [u64; 3] {
         let Self { free, kept, flags } = self;
         let displaced = MARKED.iter().zip(DISPLACED..).map(|(&from, to)| (free >> from & 1) << to).sum::<u64>();

@@ -29,7 +29,7 @@ const IDLE_LOOKS: u32 = 8;
 /// Time that a rank gives other ranks to print their lines before it ends the job.
 const TIME_TO_PRINT: Duration = Duration::from_secs(1);
 
-/// Why the ranks cannot work together.
+/// The reason why the ranks cannot work together.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Mismatch {
     /// A rank does not have this library, or an older version of it.
@@ -58,7 +58,7 @@ pub struct OpenWait {
     is_proven: AtomicBool,
     /// True if this rank has found out that it must end the job.
     is_over: AtomicBool,
-    /// Some if a rank of this host has printed the line about ranks that have not arrived; with a lock if it is this rank.
+    /// Some after a rank of this host has printed the line about ranks that have not arrived; with a lock if this rank did.
     late: Mutex<Option<Option<HostLock>>>,
 }
 
@@ -94,7 +94,7 @@ impl OpenWait {
         self.is_proven.store(true, Ordering::Relaxed);
     }
 
-    /// Returns true if the number that MPI has written has come from ranks of this library only, so far.
+    /// Returns true if the number that MPI has written so far comes only from ranks of this library.
     pub fn is_marked(&self) -> bool {
         is_marked(self.result.load(Ordering::Relaxed))
     }

@@ -83,7 +83,8 @@ impl RanksHere {
     }
 }
 
-/// A name in the kernel that one process of a host can have at a time. It goes when the value is dropped, or with the process.
+/// A name in the kernel that only one process of a host can have. The kernel frees the name when the value is dropped or the
+/// process ends.
 pub struct HostLock(#[allow(dead_code, reason = "held")] std::os::unix::net::UnixDatagram);
 
 #[cfg(target_os = "linux")]

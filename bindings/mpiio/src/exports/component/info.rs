@@ -35,9 +35,9 @@ const SAVED: &str = "_OMPI_IN_";
 struct FileInfo {
     /// Open MPI's info of the file.
     info: Word,
-    /// Hints that were written into it last.
+    /// Hints that this library has written into the info last.
     shown: Option<Arc<Vec<EffectiveHint>>>,
-    /// Keys that this library has written into it since the last [`hide`].
+    /// Keys that this library has written into the info since the last [`hide`].
     written: BTreeSet<String>,
     /// Keys that Open MPI reports to this library when the program sets them.
     subscribed: BTreeSet<String>,
@@ -102,7 +102,7 @@ pub fn watch(file: Word, info: Word) {
     infos().insert(file, known);
 }
 
-/// Ends what [`watch`] began. Local.
+/// Ends the watch that [`watch`] began, when the file is closed. Local.
 pub fn forget(file: Word) {
     infos().remove(&file);
 }

@@ -199,9 +199,9 @@ pub const MOST_FUNCTIONS: usize = FIRST.len() + 2 + LAST.len();
 /// A table of functions. A table of Open MPI 4 is shorter.
 pub type Table = [*const c_void; MOST_FUNCTIONS];
 
-/// Place of the type in a request of Open MPI, in bytes, in a build without its debugging.
+/// Offset of the type in a request of Open MPI, in bytes, in a build without Open MPI's debugging.
 pub const REQUEST_TYPE: usize = 56;
-/// Place of the object that a request belongs to, in bytes, in such a build.
+/// Offset of the object that a request belongs to, in bytes, in such a build.
 pub const REQUEST_OBJECT: usize = 152;
 /// Type of requests of files.
 pub const TYPE_FILE: c_int = 1;

@@ -176,7 +176,7 @@ unsafe extern "C" fn delete_query(
     0
 }
 
-/// Takes back [`delete_query`].
+/// Undoes [`delete_query`].
 unsafe extern "C" fn delete_unquery(name: *const c_char, info: *mut c_void, data: *mut c_void) -> c_int {
     // SAFETY: Open MPI's arguments; the private data is ompio's.
     unsafe { ompio::delete_unquery(name, info, data) }

@@ -25,7 +25,7 @@ pub struct AskedHints {
     pub(super) others: Vec<(String, String)>,
 }
 
-/// An info of this library's own, which is freed with this value unless it is kept.
+/// An info that this library has made. Dropping it frees the info, unless the info is kept for all files.
 pub struct InfoForMpi {
     info: MPI_Info,
     is_kept: bool,
