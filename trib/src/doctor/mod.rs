@@ -1,6 +1,6 @@
-//! `trib doctor`: finds problems of a program that is to run with the library. Of the command, it runs only the dynamic
+//! `trib doctor`: finds problems of a program that is to run with the library. Does not run the program. Runs only the dynamic
 //! linker, which lists the program's libraries, the launcher, which prints its version, and Python, which finds the MPI
-//! library of mpi4py. This program with the libraries of LD_PRELOAD shows which of these cannot be loaded.
+//! library of mpi4py. Also starts itself with the libraries of LD_PRELOAD, to find out which of them cannot be loaded.
 //!
 //! | module | holds |
 //! |---|---|

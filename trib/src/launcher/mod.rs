@@ -3,7 +3,7 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`command`], [`child`] | a command with variables for its ranks; one that is waited for |
+//! | [`command`], [`child`] | a command with variables for its ranks; a command that runs as a child process |
 //! | `srun` | the one option of srun |
 //! | [`program`] | which word of a command is the program |
 //! | [`library`] | where the library to preload is |
@@ -78,7 +78,7 @@ enum VariableForm {
     Pair(&'static str),
     /// `-x NAME=VALUE`
     Joined(&'static str),
-    /// `--env=NAME=VALUE` behind the command of flux, where `$` begins a name.
+    /// `--env=NAME=VALUE` after the command of flux, such as `flux run`. In flux a `$` begins the name of a variable.
     Flux,
     /// `--export=ALL,NAME=VALUE`
     Export,

@@ -2,8 +2,8 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`variables`] | what the ranks' environment has |
-//! | [`after`] | what is said when it has ended |
+//! | [`variables`] | the environment variables of the ranks |
+//! | [`after`] | explains the captures when the command has ended |
 //! | [`gain`] | a run without the library and one with it |
 
 mod after;

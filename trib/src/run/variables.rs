@@ -23,7 +23,7 @@ pub fn of(options: &RunOptions) -> Result<Vec<(String, String)>, Failure> {
     match options.report {
         Some(ReportForm::Table) => {
             set("TRIB_REPORT", "1");
-            // The ranks have no terminal.
+            // The ranks have no terminal to ask for its width.
             if let Some(width) = listing::width_of_errors() {
                 set("COLUMNS", &width.to_string());
             }
