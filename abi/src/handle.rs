@@ -214,7 +214,7 @@ impl<H: Handle> HandleArray<H> {
         self.len() == 0
     }
 
-    /// Appends a handle.
+    /// Appends a handle. The array does not own the MPI object.
     #[inline]
     pub fn push(&mut self, handle: H) {
         match &mut self.handles {

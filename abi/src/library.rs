@@ -17,9 +17,9 @@ static MARK: FunctionName = function_name!("PMPI_Type_size");
 #[derive(Debug)]
 #[repr(C)]
 pub struct LinkedFunction {
-    /// Terminated name.
+    /// Name of the function, with a terminating 0.
     name: *const c_char,
-    /// Address; null if the MPI library has no such function.
+    /// Address of the function; null if the MPI library has no such function.
     address: *mut c_void,
 }
 

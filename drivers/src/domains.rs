@@ -50,7 +50,7 @@ impl Window {
         }
     }
 
-    /// Returns true if the window is empty.
+    /// Returns true if the window has no bytes.
     pub fn is_empty(&self) -> bool {
         self.end == self.start
     }

@@ -15,7 +15,7 @@ use crate::lov::{self, Stripes};
 use crate::placement;
 use crate::storage::{FileSystem, Mode, OpenStorage, Storage, StripeRequest};
 
-/// Type of the file system in `statfs`.
+/// Type that statfs(2) returns for Lustre.
 pub(crate) const MAGIC: u32 = FileSystem::LUSTRE;
 
 /// Stripe size if no hint sets one and the file has none, in bytes: Lustre's own default.

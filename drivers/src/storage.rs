@@ -35,13 +35,13 @@ pub struct FileSystem {
 }
 
 impl FileSystem {
-    /// Type of Lustre.
+    /// Value of `magic` for Lustre.
     pub(crate) const LUSTRE: u32 = 0x0BD0_0BD0;
-    /// Type of GPFS.
+    /// Value of `magic` for GPFS.
     pub(crate) const GPFS: u32 = 0x4750_4653;
-    /// Type of NFS.
+    /// Value of `magic` for NFS.
     pub(crate) const NFS: u32 = 0x6969;
-    /// Type of every file system that a user-space program serves.
+    /// Value of `magic` for every file system that a user-space program serves.
     pub(crate) const FUSE: u32 = 0x6573_5546;
     /// Types of file systems whose clients cache whole pages that the other clients' writes do not update (NFS, SMB,
     /// AFS), or may do so (FUSE, 9P).

@@ -14,15 +14,15 @@ pub enum FileOperation {
     Open,
     /// Creates the file.
     Create,
-    /// Reads bytes.
+    /// Reads bytes of the file: pread(2).
     Read,
-    /// Writes bytes.
+    /// Writes bytes of the file: pwrite(2).
     Write,
-    /// Writes all bytes to stable storage.
+    /// Writes all bytes to stable storage: fdatasync(2).
     Sync,
     /// Closes the file.
     Close,
-    /// Sets the size of the file.
+    /// Sets the size of the file: ftruncate(2).
     SetSize,
     /// Gets the size or the identity of the file.
     Stat,

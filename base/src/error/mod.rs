@@ -57,7 +57,7 @@ pub enum Error {
     Argument {
         /// The rank whose argument is wrong, after the ranks have agreed on the error.
         rank: Option<Rank>,
-        /// The kind of argument.
+        /// Kind of the argument, for bindings that have an error code of their own for it.
         about: About,
         /// The name of the argument.
         what: String,

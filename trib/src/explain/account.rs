@@ -33,9 +33,9 @@ pub struct Account {
     pub library: String,
     /// Time from the open to the close, in seconds.
     pub seconds: f64,
-    /// Number of ranks.
+    /// Number of ranks that opened the file.
     pub ranks: usize,
-    /// Number of nodes.
+    /// Number of nodes on which these ranks ran.
     pub nodes: usize,
     /// Name of the file's storage driver.
     pub driver: String,
@@ -89,7 +89,7 @@ pub struct DirectionAccount {
     pub calls: usize,
     /// Number of requests (extents of the file) of all ranks.
     pub requests: u64,
-    /// Number of bytes of all ranks.
+    /// Number of bytes that all ranks wrote, or read.
     pub bytes: u64,
     /// Statistics of the request lengths.
     pub sizes: Sizes,
@@ -110,7 +110,7 @@ pub struct RankAccount {
     pub node: usize,
     /// Number of the rank's requests.
     pub requests: u64,
-    /// Number of the rank's bytes.
+    /// Number of bytes that the rank wrote and read.
     pub bytes: u64,
     /// Time that the rank spent in calls, in seconds.
     pub in_calls: f64,

@@ -20,7 +20,7 @@ pub struct Advice {
     /// Number of the call, if the advice is about a single call.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub call: Option<usize>,
-    /// The sentence.
+    /// The advice as a sentence.
     pub says: String,
 }
 

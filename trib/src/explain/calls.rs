@@ -17,7 +17,7 @@ pub struct CallAccount {
     pub ranks: u64,
     /// Number of requests (extents of the file) of all ranks.
     pub requests: u64,
-    /// Number of bytes of all ranks.
+    /// Number of bytes that all ranks wrote, or read.
     pub bytes: u64,
     /// Number of contiguous pieces of memory of all ranks.
     pub memory_pieces: u64,

@@ -50,7 +50,7 @@ fn variable(folder: &Path, others: Option<&str>) -> Option<(String, String)> {
     Some((PATH.to_string(), format!("{folder}:{others}")))
 }
 
-/// Returns the value that the variable has in the environment.
+/// Returns the value of [`PATH`] in this process's environment.
 fn inherited() -> Option<String> {
     std::env::var(PATH).ok()
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 use super::{file_name, library};
 use crate::Failure;
 
-/// Name of the variable.
+/// Environment variable with the list of libraries to preload.
 pub const NAME: &str = "LD_PRELOAD";
 
 /// Returns the path of the library in a form for LD_PRELOAD.

@@ -8,7 +8,7 @@ pub struct Axis {
 }
 
 impl Axis {
-    /// Creates a linear axis.
+    /// Creates a linear axis from the values at its two ends and their coordinates.
     pub fn linear(values: (f64, f64), places: (f64, f64)) -> Self {
         Self { values, places, log: false }
     }

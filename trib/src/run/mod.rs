@@ -77,12 +77,12 @@ fn not_started(command: &Command, cause: &std::io::Error) -> ! {
 /// Command to run, and the line about it.
 struct RunPlan {
     ready: Ready,
-    /// Line for the user that says what is done.
+    /// Line for the user that says how the library gets into the ranks.
     line: String,
 }
 
 impl RunPlan {
-    /// Creates the command with the library.
+    /// Creates the command that runs the user's command with the library.
     fn new(options: &RunOptions) -> Result<Self, Failure> {
         let found = library::library(options.library.as_deref())?;
         if let Some(plan) = Self::by_component(options, &found)? {
@@ -191,7 +191,7 @@ fn off() -> &'static str {
     if tributary::is_disabled() { "; TRIB_DISABLE is set, so MPI runs all calls" } else { "" }
 }
 
-/// Returns the line for the user that says what is done.
+/// Returns the line for the user that says how the library gets into the ranks.
 fn line(library: &str, (launcher, ready): (Option<&Launcher>, &Ready), others: &[String]) -> String {
     let word = &ready.words[0];
     let into = match (launcher, ready.option) {

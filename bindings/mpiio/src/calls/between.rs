@@ -184,7 +184,7 @@ fn failure(handle: Word, code: c_int, error: tributary::Error, prints: bool) -> 
     if code == SUCCESS { Answer::Raise { file: handle, error, prints } } else { mpi_failure(handle, code) }
 }
 
-/// Returns the answer that raises MPI's code.
+/// Returns the answer that calls the file's error handler with MPI's code.
 fn mpi_failure(handle: Word, code: c_int) -> Answer {
     let raised: Box<dyn FnOnce()> = Box::new(move || {
         raise(handle, code);

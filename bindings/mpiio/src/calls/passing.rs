@@ -43,7 +43,7 @@ pub fn by_own_handle(form: Form, arguments: &[Word]) -> Option<Answer> {
         Ok(bytes) => {
             // SAFETY: the status of the program's call.
             unsafe { status::set(call.result as *mut _, bytes) };
-            // ROMIO's pointer stops at the end of the file.
+            // The pointer stops at the end of the file, as ROMIO's does.
             step.into_iter().for_each(|step| step.keep_part(bytes));
             Answer::code(SUCCESS)
         }
@@ -136,7 +136,7 @@ impl LockedRange {
 impl Drop for LockedRange {
     fn drop(&mut self) {
         if let Some(sieving) = &self.0.sieving {
-            // The lock ends with the handle at the latest.
+            // If this fails, the lock ends when the handle is closed.
             sieving.pieces.lock(self.1.clone(), false);
         }
     }

@@ -23,7 +23,7 @@ use tributary::engine::CallForm::*;
 
 /// An interposed function with its handler.
 pub struct Row {
-    /// The function.
+    /// The interposed function.
     pub function: &'static InterposedFunction,
     /// The handler of its calls.
     pub handler: Handler,

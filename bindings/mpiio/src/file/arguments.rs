@@ -20,7 +20,7 @@ use crate::view::datatype::{FlatMemory, flattened};
 pub struct CallArguments {
     /// Form of the function: direction, file position, completion, type of counts.
     pub form: Form,
-    /// The file handle.
+    /// Handle of the file.
     pub file: Word,
     /// Explicit offset in etypes; None if the call uses the individual file pointer.
     pub offset: Option<MPI_Offset>,

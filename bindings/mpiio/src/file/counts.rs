@@ -28,7 +28,7 @@ pub struct ExchangeTotals {
     pub requests: u64,
     /// Number of messages in which ranks sent their access lists to aggregators.
     pub metadata_messages: u64,
-    /// Number of bytes of these messages.
+    /// Number of bytes of the metadata messages.
     pub metadata_bytes: u64,
     /// Number of messages that carried file data.
     pub data_messages: u64,
@@ -163,7 +163,7 @@ pub struct CallCounts {
     pub plans_reused: u64,
     /// Number of independent calls of this rank through this library's own handle of the file.
     pub past_cache: u64,
-    /// Failed calls.
+    /// Failed calls, and the errors that this rank has printed.
     pub failures: Failures,
 }
 

@@ -33,7 +33,7 @@ pub struct FailedCalls {
     pub first: Option<String>,
 }
 
-/// The failed calls on one file.
+/// The failed calls on one file, and the errors that this rank has printed.
 #[derive(Debug)]
 pub struct Failures {
     failed: FailedCalls,

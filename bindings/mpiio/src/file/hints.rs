@@ -24,7 +24,7 @@ type Pairs = BTreeSet<(String, String)>;
 
 /// Different results of MPI_File_get_info for the program's files, each without the hints that the program had set.
 static RETURNED: Mutex<BTreeSet<Pairs>> = Mutex::new(BTreeSet::new());
-/// Maximum number of answers that are kept.
+/// Maximum number of results in [`RETURNED`].
 const ANSWERS: usize = 64;
 
 /// Records an answer of MPI_File_get_info for a file with these hints: libraries, such as PnetCDF, open other files with it.

@@ -43,13 +43,13 @@ pub struct OwnHandle {
     path: Arc<Path>,
     /// Rank of this process in the file's communicator.
     rank: usize,
-    /// The file that MPI has opened; None if it was not found.
+    /// Identity of the file that MPI has opened; None if the file was not found.
     identity: Option<FileIdentity>,
     /// True if calls go past the host's cache.
     is_past_cache: bool,
     /// The open handle; None if it cannot be opened.
     storage: OnceLock<Option<Box<dyn Storage>>>,
-    /// True in atomic mode.
+    /// True while the program has set atomic mode on the file.
     is_atomic: AtomicBool,
 }
 

@@ -18,7 +18,7 @@ use crate::file::own_handle::{self, FileIdentity};
 
 /// The handle of a single rank. It is opened in the first call that uses it.
 pub struct SingleRankHandle {
-    /// The file that MPI has opened; None if it was not found.
+    /// Identity of the file that MPI has opened; None if the file was not found.
     identity: Option<FileIdentity>,
     mode: Mode,
     storage: Option<Box<dyn Storage>>,

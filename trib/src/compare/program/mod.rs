@@ -3,10 +3,10 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | `start` | what starts the command, and one run of it |
+//! | `start` | the launcher, the libraries and the folders of all runs; one run |
 //! | `contender` | a way to run it: hints, and what is preloaded |
 //! | `runs` | the costs of a contender's runs |
-//! | `outcome` | what all ways took, and the table |
+//! | `outcome` | the results of all contenders, and their table |
 
 mod contender;
 mod outcome;

@@ -99,7 +99,7 @@ pub struct OfCall {
     pub call: usize,
     /// Direction: `write` or `read`.
     pub direction: &'static str,
-    /// Number of bytes of all ranks.
+    /// Number of bytes that all ranks wrote, or read.
     pub bytes: u64,
     /// Time when the first rank entered the call, in seconds from the first open of the job.
     pub start: f64,

@@ -6,7 +6,7 @@ use std::ffi::{c_int, c_void};
 
 /// Code with which a component says that it cannot be used, without a message of Open MPI.
 pub const NOT_AVAILABLE: c_int = -16;
-/// Open MPI's code of any error.
+/// Open MPI's general error code.
 pub const ERROR: c_int = -1;
 
 /// Open MPI's first part of a component, with the version 2.1 of its component architecture.
@@ -193,7 +193,7 @@ const LAST: [&str; 45] = [
     "sync",
 ];
 
-/// Maximum number of functions in a table.
+/// Maximum number of functions in a component's table.
 pub const MOST_FUNCTIONS: usize = FIRST.len() + 2 + LAST.len();
 
 /// A table of functions. A table of Open MPI 4 is shorter.
@@ -203,9 +203,9 @@ pub type Table = [*const c_void; MOST_FUNCTIONS];
 pub const REQUEST_TYPE: usize = 56;
 /// Offset of the object that a request belongs to, in bytes, in such a build.
 pub const REQUEST_OBJECT: usize = 152;
-/// Type of requests of files.
+/// Type in a request of a file.
 pub const TYPE_FILE: c_int = 1;
-/// Type of generalised requests.
+/// Type in a generalised request.
 pub const TYPE_GENERALISED: c_int = 2;
 
 #[cfg(test)]

@@ -26,7 +26,7 @@ use tributary_bindings::guard::lock;
 use crate::file::counts::CallCounts;
 use crate::mpi::abi::{is_world_there, rank, ranks};
 
-/// Number of sums that ranks add up.
+/// Number of sums in [`JobSums`].
 const SUMS: usize = 8;
 
 /// Sums of this rank, over the files that it has closed.

@@ -30,7 +30,7 @@ use crate::mpi::next::{Form, InterposedFunction};
 
 /// A collective call in flight: its file, its function, its request and its result.
 pub struct CallTicket {
-    /// The file handle.
+    /// Handle of the file.
     pub file: Word,
     /// Function that started the call.
     pub function: &'static InterposedFunction,
@@ -44,7 +44,7 @@ pub struct CallTicket {
 
 /// A split collective that the program has begun and not ended.
 pub struct Split {
-    /// Form of the function that began it.
+    /// Form of the function that began the split collective.
     pub form: Form,
     /// Ticket of the engine's call in flight. None if MPI runs the call with an explicit offset, the position of this
     /// library's file pointer at the begin.

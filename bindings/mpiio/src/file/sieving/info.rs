@@ -21,7 +21,7 @@ pub const DEFAULT: &str = "automatic";
 pub struct AskedHints {
     /// Value of the hint for data sieving in writes; None if there is none.
     pub(super) sieving: Option<String>,
-    /// The other hints.
+    /// The other hints of the info.
     pub(super) others: Vec<(String, String)>,
 }
 

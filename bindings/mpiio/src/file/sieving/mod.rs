@@ -51,7 +51,7 @@ use info::NEVER;
 /// Maximum number of second handles of a process. Each takes a communicator of MPI's and a file descriptor.
 const MOST_SECONDS: usize = 64;
 
-/// Number of second handles that are open.
+/// Number of second handles that are open in this process.
 static SECONDS: AtomicUsize = AtomicUsize::new(0);
 /// Number of files of this process whose ranks may write before all are in a call.
 static PROMISES: AtomicUsize = AtomicUsize::new(0);
@@ -100,7 +100,7 @@ pub enum Way {
 pub struct Sieving {
     /// Value of the hint `romio_ds_write` that the program has set; None if it has set none.
     asked: Mutex<Option<String>>,
-    /// The other hints of MPI_File_open.
+    /// The program's other hints in MPI_File_open, for the second handle.
     others: Vec<(String, String)>,
     /// Prefix with which the program named the file, for ROMIO.
     prefix: Option<&'static str>,
@@ -108,7 +108,7 @@ pub struct Sieving {
     /// True if the ranks of the file are all ranks of the program, one thread at a time calls MPI, and no hint of this
     /// library forbids sieving.
     may_sieve: bool,
-    /// True in atomic mode.
+    /// True while the program has set atomic mode on the file.
     is_atomic: AtomicBool,
     second: Mutex<Second>,
     /// This library's own handle, which writes piece by piece.
@@ -218,7 +218,7 @@ impl Sieving {
         Some(handle)
     }
 
-    /// Records whether the program is in atomic mode.
+    /// Records whether the program has set atomic mode on the file.
     pub fn set_atomic(&self, is_atomic: bool) {
         self.is_atomic.store(is_atomic, Ordering::Relaxed);
     }
