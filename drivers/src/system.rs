@@ -286,7 +286,7 @@ impl Storage for SystemFile {
 impl FileControl for SystemFile {
     /// Syncs a file on NFS, which has the effect of a close there: the bytes go to the server, which stores them. Otherwise
     /// closes a duplicate of the descriptor: close(2) reports errors of every descriptor, and this result is not lost.
-    /// But it drops all locks that fcntl(2) has given this process on the file, also to ROMIO in another thread. If the
+    /// But the close drops all locks that fcntl(2) has given this process on the file, also to ROMIO in another thread. If the
     /// process has no descriptor left, syncs the file, which reports the same errors.
     fn settle(&self) -> io::Result<()> {
         let is_on_nfs = || self.file_system().is_ok_and(|found| found.magic == FileSystem::NFS);

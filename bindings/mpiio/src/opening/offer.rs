@@ -23,15 +23,16 @@ use crate::mpi::abi::{MPI_Comm, check};
 use crate::mpi::interposition;
 use crate::opening::open_watch::{MARK, Mismatch, OpenWait, is_marked};
 
-/// Number of 64-bit numbers of the second message, of which three are used. It is no shorter than what a rank with an older
-/// version may send then: the list of free numbers of communicators, of 260 bytes, with which MPICH duplicates one. MPICH 4 does
-/// not always report that a message was longer than its receive, and leaves the receive as it was.
+/// Number of 64-bit numbers in the second message; three are used. The message is at least as long as the message that a rank
+/// with an older version may send at that point: the list of free numbers of communicators, of 260 bytes, with which MPICH
+/// duplicates a communicator. MPICH 4 does not always report a message that is longer than its receive; it then leaves the
+/// memory of the receive as it was.
 const NUMBERS: usize = 40;
-/// The places of the bits of [`MARK`], whose values in the mask of free places go into the flags.
+/// Positions of the bits of [`MARK`]. In the mask of free places these bits are not free, so their values go into the flags.
 const MARKED: [u32; 4] = [1, 2, 3, 31];
 /// Number of bits of the version. Each rank also sends the complement, so that a difference clears both bits.
 const VERSION_BITS: u32 = 26;
-/// First flag of the bits at [`MARKED`] of the mask of free places.
+/// Position in the flags of the first of these displaced bits.
 const DISPLACED: u32 = 7;
 /// First bit of the version in the flags; its complement follows.
 const VERSION: u32 = 64 - 2 * VERSION_BITS;

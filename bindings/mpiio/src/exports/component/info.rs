@@ -2,10 +2,10 @@
 //! MPI_File_get_info returns the hints in force.
 //!
 //! Open MPI keeps the hints of a file in an info of its own kind, and answers MPI_File_get_info and MPI_File_set_info
-//! itself (in 4.1 no component can; in later series ompio leaves both to it). So this library subscribes to its hints
-//! and to those that the program has given before, and writes hints in force into that info whenever they have
-//! changed. A hint that neither library knows, and that the program sets only in MPI_File_set_info, is lost, as without
-//! this library.
+//! itself: in 4.1 a component cannot answer these calls, and in later series ompio leaves them to Open MPI. So this library
+//! subscribes to the hints that it knows and to those that the program has given before, and writes the hints in force into
+//! that info whenever they have changed. A hint that neither library knows, and that the program sets only in
+//! MPI_File_set_info, is lost, as without this library.
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,6 +1,6 @@
 //! Counts how much of a job was accelerated, over all files of the job, and writes one line about it for the site.
 //!
-//! Each rank adds up the files that it closes. The first rank of a file counts calls that the engine ran and
+//! Each rank adds up the counts of the files that it closes. The first rank of a file counts calls that the engine ran and
 //! collective calls that MPI ran; every rank counts its independent calls. At MPI_Finalize the sums of all ranks make
 //! one line, if all ranks are known to take part: that is so after a collective read or write of a file of all ranks,
 //! whose first agreement says whether the site wants a line. Otherwise each rank that was the first rank of a file

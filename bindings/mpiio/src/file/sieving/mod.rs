@@ -16,8 +16,8 @@
 //!
 //! - Not blocking, more pieces: through the program's handle, under that lock. ROMIO writes within the call.
 //!
-//! In atomic mode only the program's handle keeps accesses apart, so MPI writes through that. It also runs writes at the shared
-//! file pointer.
+//! In atomic mode only the program's handle makes accesses atomic, so MPI writes through that handle. MPI also runs writes at
+//! the shared file pointer.
 //!
 //! If a rank has made an independent write that may sieve only without a promise, it reports so in its next collective call.
 //! The ranks of that call's file then no longer write before all of them are in a call, so later independent writes may sieve.
