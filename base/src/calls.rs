@@ -1,4 +1,4 @@
-//! The collective calls that ranks are in, if they are not all in the same.
+//! The collective calls that ranks are in, if not all ranks are in the same call.
 
 use std::fmt::{Display, Formatter};
 

@@ -7,8 +7,8 @@
 //! | [`varint`] | integers in a variable number of bytes |
 //!
 //! Numbers are little-endian integers of 64 bits. A text, or a list, begins with its length. An enum begins with the
-//! number of its variant, in one byte. An option begins with one byte, 0 or 1. Where a type has one size
-//! ([`Wire::SIZE`]), an option or an enum of it has one size too: zeros fill its place. Damaged bytes decode to another
+//! number of its variant, in one byte. An option begins with one byte, 0 or 1. If all values of a type have the same size
+//! ([`Wire::SIZE`]), so have all options and enums of the type: zeros fill the place. Damaged bytes decode to another
 //! value or to None, without a panic, and take no more memory than a few times their own length.
 
 pub mod frame;
@@ -79,8 +79,8 @@ pub fn from_bytes<T: Wire>(mut bytes: &[u8]) -> Option<T> {
     value.filter(|_| bytes.is_empty())
 }
 
-/// Decodes a value from the front of `from`, and removes its bytes there. Like [`Wire::decode`], but a type of one size
-/// checks the length of the bytes once, not for each of its fields.
+/// Decodes a value from the front of `from`, and removes its bytes there. Like [`Wire::decode`], but for a type of fixed
+/// size checks the length of the bytes once, not for each field.
 #[inline(always)]
 pub fn take<T: Wire>(from: &mut &[u8]) -> Option<T> {
     let Some(size) = T::SIZE else { return T::decode(from) };

@@ -28,7 +28,7 @@ use crate::opening::open_watch::{MARK, Mismatch, OpenWait, is_marked};
 /// duplicates a communicator. MPICH 4 does not always report a message that is longer than its receive; it then leaves the
 /// memory of the receive as it was.
 const NUMBERS: usize = 40;
-/// Positions of the bits of [`MARK`]. In the mask of free places these bits are not free, so their values go into the flags.
+/// Positions of the bits of [`MARK`]. The mask of free places cannot use these positions, so its values there go into the flags.
 const MARKED: [u32; 4] = [1, 2, 3, 31];
 /// Number of bits of the version. Each rank also sends the complement, so that a difference clears both bits.
 const VERSION_BITS: u32 = 26;
