@@ -126,7 +126,7 @@ impl Mpi {
         self.library.address(name)
     }
 
-    /// Checks that the library's handles are those of this ABI, by the size of MPI_INT. Succeeds without a check if MPI is
+    /// Checks by the size of MPI_INT that the library has the handles of this ABI. Succeeds without a check if MPI is
     /// not initialised or is finalised.
     ///
     /// # Errors

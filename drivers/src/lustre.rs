@@ -45,7 +45,7 @@ impl Driver for Lustre {
         if hints.asks_for_stripes() && is_real(files, path) { create_striped(files, path, hints) } else { Ok(()) }
     }
 
-    /// Takes the stripes of the file, or else those of the hints, or else stripes of 1 MiB over an unknown number of
+    /// Takes the stripes of the file, or else the stripes of the hints, or else stripes of 1 MiB over an unknown number of
     /// servers (factor 0).
     fn layout(&self, files: &dyn OpenStorage, path: &Path, file: &dyn Storage, hints: &DriverHints) -> Result<Layout> {
         let is_real = is_real(files, path);

@@ -30,7 +30,7 @@ pub struct FileSystem {
     pub magic: u32,
     /// Block size in bytes (`f_bsize`); 0 if unknown.
     pub block: u64,
-    /// True if DAOS serves the file system (dfuse). Its `magic` is that of every FUSE file system.
+    /// True if DAOS serves the file system (dfuse). Its `magic` is then the value of every FUSE file system.
     pub is_daos: bool,
 }
 

@@ -43,7 +43,7 @@ pub fn of_process() -> Result<Hints, Failure> {
     Ok(with_options([])?.hints().clone())
 }
 
-/// Checks the hints of the environment, and those of options.
+/// Checks the hints of the environment and of options.
 ///
 /// # Errors
 /// A hint or a value that does not exist.
@@ -99,7 +99,7 @@ fn list(rows: &[HintRow], width: Option<usize>) -> String {
     rows.iter().map(entry).collect()
 }
 
-/// Maximum width of a name and a value before what they mean, in columns.
+/// Maximum width of a name with its value, in columns, before the meaning of the hint.
 const WIDEST: usize = 32;
 
 /// Returns the first sentence of a hint's meaning.

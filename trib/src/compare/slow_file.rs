@@ -1,4 +1,4 @@
-//! A slow file system for a comparison: the preloaded library `slow_file.c`, and what it counts.
+//! A slow file system for a comparison: the preloaded library `slow_file.c`, and the calls and bytes that it counts.
 
 use std::path::{Path, PathBuf};
 

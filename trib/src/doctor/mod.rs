@@ -43,7 +43,7 @@ struct Findings {
     launcher: Option<Found>,
     /// Program of the command.
     program: Option<Program>,
-    /// MPI library that the program loads; without a program, the one that a program would load here.
+    /// MPI library that the program loads; without a program, the library that a program would load here.
     mpi: Option<MpiLibrary>,
     /// Path of the component that Open MPI finds by itself.
     component: Option<PathBuf>,
@@ -93,7 +93,7 @@ pub fn without_mpi(command: &[String]) -> Option<String> {
 /// neither if the launcher belongs to no MPI, as srun.
 ///
 /// # Errors
-/// The launcher is that of another MPI library, or cannot be started.
+/// The launcher belongs to another MPI library, or cannot be started.
 pub fn check_launcher(command: &[String]) -> Result<(), Failure> {
     let Some(family) = launcher::of(&command[0])?.and_then(|launcher| launcher.family) else { return Ok(()) };
     let program = words::place(command, 1).and_then(|at| Program::from_word(&command[at]).ok());

@@ -55,8 +55,8 @@ fn inherited() -> Option<String> {
     std::env::var(PATH).ok()
 }
 
-/// Returns true if the ranks of this launcher find components by the variable: those of Open MPI 4. (That of Open MPI 5
-/// gives the value to PMIx too, which prints errors about a folder of components that are not its own.)
+/// Returns true if the ranks of this launcher find components by the variable: the ranks of Open MPI 4. (The launcher of
+/// Open MPI 5 gives the value to PMIx too, which prints errors about a folder of components that are not its own.)
 fn is_found_by(launcher: &Launcher, word: &str) -> bool {
     launcher.family == Some(Family::OpenMpi) && series_of(word) == Some(4)
 }

@@ -4,7 +4,7 @@
 //! | module | holds |
 //! |---|---|
 //! | [`command`], [`child`] | a command with variables for its ranks; a command that runs as a child process |
-//! | `srun` | the one option of srun |
+//! | `srun` | srun's option `--export` |
 //! | [`program`] | which word of a command is the program |
 //! | [`library`] | where the library to preload is |
 //! | [`component`] | the component of Open MPI, which is not preloaded |

@@ -186,7 +186,7 @@ fn add_kept_back(variables: &mut Vec<(String, String)>, launcher: &Launcher) {
     }
 }
 
-/// Returns what the line for the user says if the library is off.
+/// Returns the part of the line for the user about a library that is switched off; empty if the library is on.
 fn off() -> &'static str {
     if tributary::is_disabled() { "; TRIB_DISABLE is set, so MPI runs all calls" } else { "" }
 }

@@ -39,8 +39,8 @@ pub fn of(options: &RunOptions) -> Result<Vec<(String, String)>, Failure> {
     Ok(variables)
 }
 
-/// Returns the directory for captures and their limit, if the options ask for any: the option's, that of TRIB_CAPTURE, or the
-/// default. The path is absolute, because ranks may run in another directory than this process.
+/// Returns the directory for captures and their limit, if the options ask for captures: the directory of the option, of
+/// TRIB_CAPTURE, or the default. The path is absolute, because ranks may run in another directory than this process.
 ///
 /// # Errors
 /// There is no current directory. A value of the option or of TRIB_CAPTURE that is not allowed.

@@ -5,10 +5,10 @@
 //! handle go past the host's cache, so a byte is on the server when the call that writes it returns, and a later read on
 //! any host gets it. They take no locks.
 //!
-//! MPI still runs other calls on the file: non-blocking ones, calls at the shared file pointer, calls with views that this
+//! MPI still runs other calls on the file: non-blocking calls, calls at the shared file pointer, calls with views that this
 //! library does not know, calls in atomic mode. ROMIO locks and writes exactly the bytes of such a call, and its lock drops what
-//! the host has cached. But data sieving reads and writes back bytes between those of a call, under a lock that calls through
-//! this handle do not wait for. So MPI does not sieve such a file ([`crate::file::sieving`]).
+//! the host has cached. But data sieving also reads and writes back the bytes between the pieces of a call, under a lock that
+//! calls through this handle do not wait for. So MPI does not sieve such a file ([`crate::file::sieving`]).
 //!
 //! The other kind writes the pieces of strided writes that MPI must not write by data sieving, on any file system.
 
@@ -94,7 +94,7 @@ pub fn identity(path: &Path) -> Option<FileIdentity> {
     std::fs::metadata(path).ok().map(|found| (found.dev(), found.ino()))
 }
 
-/// Opens the file at `path`; None if this fails, or if the file is not the one of this identity. If `is_past_cache`, calls
+/// Opens the file at `path`; None if this fails, or if the file has another identity. If `is_past_cache`, calls
 /// go past the host's cache. Local.
 pub fn open_same(
     path: &Path,

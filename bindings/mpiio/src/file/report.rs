@@ -21,7 +21,7 @@ use crate::file::files::OpenFile;
 use crate::file::hints::{effective, passed_on};
 use crate::mpi::interposition;
 
-/// Hint that `calls::pnetcdf` adds to those of PnetCDF.
+/// Hint that `calls::pnetcdf` adds to PnetCDF's hints.
 const DRIVER_ADDED: &str = "nc_driver=mpiio";
 
 /// The format of the report.
@@ -58,7 +58,7 @@ pub struct Report {
     /// Calls of MPI_File_delete since the last file was closed that found no file, if several ranks made such calls.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub deletions_in_vain: Option<DeletionsInVain>,
-    /// Hint that this library has added to those of PnetCDF.
+    /// Hint that this library has added to PnetCDF's hints.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hint_added: Option<&'static str>,
     /// Hints that were set, in an info or in the environment, and had no effect.

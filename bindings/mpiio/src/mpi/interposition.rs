@@ -7,7 +7,7 @@
 //!
 //! In a program with a static MPI library no dynamic linker finds MPI's functions, so a table names them ([`link`]).
 //! `bindings/mpiio/package/static-library` makes the table, and the archive that has both. The program's calls reach this
-//! library because the archive comes before that of MPI, in which `MPI_...` are weak names of `PMPI_...`.
+//! library because this archive comes before MPI's archive, in which `MPI_...` are weak names of `PMPI_...`.
 
 use std::ffi::{c_int, c_void};
 use std::mem::transmute;

@@ -4,7 +4,7 @@
 //! | module | holds |
 //! |---|---|
 //! | `start` | the launcher, the libraries and the folders of all runs; one run |
-//! | `contender` | a way to run it: hints, and what is preloaded |
+//! | `contender` | a way to run the program: hints, and the library to preload |
 //! | `runs` | the costs of a contender's runs |
 //! | `outcome` | the results of all contenders, and their table |
 

@@ -1,4 +1,4 @@
-//! Structures of Open MPI that the component shares with it. The names and the order of their fields are those of
+//! Structures of Open MPI that the component shares with it. Their fields have the names and the order of
 //! Open MPI's headers `opal/mca/mca.h` (the component), `ompi/mca/io/io.h` (its functions and the table) and
 //! `ompi/request/request.h`, in the releases 4.0.7, 4.1.4, 4.1.8 and 5.0.9 and the branch v6.0.x of 2026-08.
 
@@ -55,7 +55,7 @@ impl Component {
         }
     }
 
-    /// Returns the component's own version; for a component of Open MPI, that of Open MPI.
+    /// Returns the component's own version; for a component of Open MPI, the version of Open MPI.
     pub fn version(&self) -> [c_int; 3] {
         self.version
     }

@@ -7,7 +7,7 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`queue`] | the calls of one file, and the one that runs |
+//! | [`queue`] | the calls of one file, and the call that runs |
 //! | [`ticket`] | the handle of a call in flight for its starter |
 //! | [`mpi_arguments`] | a call that the MPI library runs after all |
 //! | [`thread`] | the helper thread |
