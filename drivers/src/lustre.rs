@@ -150,7 +150,7 @@ fn create_striped(files: &dyn OpenStorage, path: &Path, hints: &DriverHints) -> 
         striped => striped,
     };
     match striped {
-        // Another process has opened the file meanwhile, which gave the file stripes.
+        // Another process has opened the file meanwhile. That open gave the file its stripes.
         Err(cause) if there_already(&cause) => Ok(()),
         striped => striped.map_err(|cause| Error::io(0, FileOperation::SetStripes, path, None, &cause)),
     }

@@ -40,7 +40,7 @@ pub fn choose(topology: &Topology, hints: &DriverHints, wanted: usize) -> Result
     Ok(ranks)
 }
 
-/// Returns the number of aggregators for drivers without a number of servers: `usual` per node, or the number of `cb_config_list`.
+/// Returns the number of aggregators for drivers that know no number of servers: on each node `usual`, or `cb_config_list` if set.
 pub fn per_node(topology: &Topology, hints: &DriverHints, usual: usize) -> usize {
     topology.nodes().saturating_mul(hints.cb_config_list.unwrap_or(usual))
 }

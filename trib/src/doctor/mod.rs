@@ -6,7 +6,7 @@
 //! |---|---|
 //! | [`loading`] | libraries that cannot be preloaded |
 //! | [`program`] | what kind of file the program is |
-//! | [`mpi`] | the MPI library that it loads |
+//! | [`mpi`] | the MPI library that the program loads |
 //! | [`python`] | the MPI library that Python's mpi4py loads |
 //! | [`slots`] | ranks that a launcher refuses |
 //! | [`place`] | the file system of a path |

@@ -15,7 +15,7 @@ use crate::compare::process;
 use crate::launcher::{Family, preload};
 use crate::{Failure, say};
 
-/// Maximum time of a process that loads a library. One that takes longer is assumed to hang.
+/// Maximum time of a process that loads a library. A process that takes longer is assumed to hang.
 const LIMIT: Duration = Duration::from_secs(30);
 
 /// MPI library that a program loads.

@@ -9,7 +9,7 @@ use crate::Failure;
 use crate::compare::process;
 use crate::launcher::{file_name, preload};
 
-/// Maximum time of the Python process. One that takes longer is assumed to hang.
+/// Maximum time of the Python process. A process that takes longer is assumed to hang.
 const LIMIT: Duration = Duration::from_secs(10);
 
 /// Python program that prints the file of the MPI library that mpi4py loads, or why it loads none; nothing if there is

@@ -12,7 +12,7 @@ use nix::unistd::Pid;
 /// A process that a signal ended has this exit code plus the number of the signal, as in a shell.
 const BY_SIGNAL: i32 = 128;
 
-/// Signals that are passed on to the child: those that end a job, and those that programs use as messages.
+/// Signals that are passed on to the child: signals that end a job, and signals that programs use as messages.
 const PASSED_ON: [Signal; 6] =
     [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP, Signal::SIGQUIT, Signal::SIGUSR1, Signal::SIGUSR2];
 

@@ -61,7 +61,7 @@ fn is_found_by(launcher: &Launcher, word: &str) -> bool {
     launcher.family == Some(Family::OpenMpi) && series_of(word) == Some(4)
 }
 
-/// Returns the major version in what a launcher of Open MPI prints, as in `mpiexec (OpenRTE) 4.1.4`.
+/// Returns the major version that a launcher of Open MPI prints, as in `mpiexec (OpenRTE) 4.1.4`.
 fn series_of(word: &str) -> Option<u32> {
     let output = Command::new(word).arg("--version").env_remove(preload::NAME).output().ok()?;
     series_in(&String::from_utf8_lossy(&output.stdout))

@@ -37,7 +37,7 @@ pub enum Family {
 }
 
 impl Family {
-    /// Returns the suffix of the family's tools in distributions.
+    /// Returns the suffix of the names of the family's tools in distributions, as in `mpiexec.mpich`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Mpich => "mpich",

@@ -28,7 +28,7 @@ use crate::{Failure, compare, doctor, say};
 const NOT_FOUND: i32 = 127;
 const NOT_RUN: i32 = 126;
 
-/// Runs the command.
+/// Runs the user's command with the library in its ranks.
 ///
 /// # Errors
 /// Mistakes in the options that are found before anything is started.

@@ -45,7 +45,7 @@ impl Interposition {
 
 /// The functions of the component of Open MPI that modules below the component call.
 pub struct ComponentFunctions {
-    /// Calls the function of Open MPI's component ompio for an interposed function; `None` if it has none.
+    /// Calls ompio's function for an interposed function; `None` if ompio, Open MPI's component, has no such function.
     pub call_ompio: fn(&InterposedFunction, &[Word]) -> Option<Word>,
     /// Shows Open MPI the hints in force of an open file.
     pub show_hints: fn(Word),

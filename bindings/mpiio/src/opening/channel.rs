@@ -309,7 +309,7 @@ impl Groups {
         Ok(endpoint)
     }
 
-    /// Frees a place. Removes a group that has no more files, unless it is kept.
+    /// Frees a place. Removes the place's group if it has no more files, unless the group is kept.
     fn leave(&mut self, number: u64, place: usize) -> Option<FileGroup> {
         let group = self.group(number)?;
         group.places[place].is_taken = false;

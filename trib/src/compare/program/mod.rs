@@ -100,8 +100,8 @@ fn best(
     for contender in start.candidates(ranks, hosts)? {
         step(&format!("trying hints, {}", contender.setting));
         let mut runs = RunCosts::default();
-        // Hints with which this MPI library fails are not candidates. Each is tried only once where ranks share cores,
-        // which is slow.
+        // Hints with which this MPI library fails are not candidates. If ranks share cores, which makes runs slow, tries each
+        // candidate only once.
         let rounds = if ranks > processors() as u64 { 1 } else { 2 };
         if (0..rounds).all(|_| start.once(&contender, &mut runs).is_ok()) {
             tried.push((contender, runs));
