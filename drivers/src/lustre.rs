@@ -113,8 +113,7 @@ impl Driver for Lustre {
     }
 }
 
-/// Returns the hinted stripe size in bytes. Lustre counts it in 32 bits, and on a real Lustre it is a multiple of
-/// [`GRAIN`].
+/// Returns the hinted stripe size in bytes. Lustre takes 32 bits, and a real Lustre takes only multiples of [`GRAIN`].
 fn hinted_unit(hints: &DriverHints, real: bool) -> Result<Option<u32>> {
     let Some(bytes) = hints.striping_unit else { return Ok(None) };
     match u32::try_from(bytes) {

@@ -15,7 +15,7 @@ pub const FILE: &str = "TRIB_COMPARE_FILE";
 /// Number of bytes of a clock in the memory that processes share: the time, then calls, bytes read, bytes written.
 const CLOCK: usize = 32;
 
-/// Slow file system, until it is dropped.
+/// Slow file system, which lasts until this value is dropped.
 #[derive(Debug)]
 pub struct SlowFile {
     options: SlowFileOptions,

@@ -14,7 +14,7 @@ pub fn of(options: &RunOptions) -> Result<Vec<(String, String)>, Failure> {
     let mut set = |name: &str, value: &str| variables.push((name.to_string(), value.to_string()));
     hints::check(&options.hints)?;
     if !options.hints.is_empty() {
-        // The last of equal keys wins.
+        // The last value of a key holds, so the options come after the environment.
         let before = std::env::var("TRIB_HINTS").ok().filter(|text| !text.trim().is_empty());
         let lines = before.iter().chain(&options.hints).flat_map(|text| text.lines());
         let pairs = lines.map(|line| line.split('#').next().unwrap_or_default().trim()).filter(|line| !line.is_empty());
