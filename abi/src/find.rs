@@ -126,7 +126,7 @@ impl Mpi {
         self.library.address(name)
     }
 
-    /// Checks that the library's handles are those of this ABI, by the size of MPI_INT. Succeeds without a check if MPI is
+    /// Checks by the size of MPI_INT that the library has the handles of this ABI. Succeeds without a check if MPI is
     /// not initialised or is finalised.
     ///
     /// # Errors
@@ -158,7 +158,7 @@ pub fn function(name: &CStr) -> Option<*mut c_void> {
 
 static FOUND: OnceLock<Mpi> = OnceLock::new();
 
-/// Returns the MPI library of the process. The first library found is kept.
+/// Returns the MPI library of the process. Keeps the first library that it finds, for all later calls.
 ///
 /// # Errors
 /// No library is loaded, or its ABI is not known.
@@ -305,7 +305,7 @@ pub fn load() -> Result<&'static Mpi, NotLoaded> {
 /// Returns the libraries to try, the most likely first. `has` returns true if an environment variable is set.
 fn candidates(has: impl Fn(&str) -> bool, folder: Option<&Path>) -> Vec<PathBuf> {
     let open_mpi = has("OMPI_COMM_WORLD_SIZE");
-    // Variables of Hydra, the launcher of MPICH and its derivatives, and of Slurm with their protocol.
+    // Hydra (the launcher of MPICH and its derivatives) sets these variables, and so does Slurm with Hydra's protocol.
     let mpich = !open_mpi && (has("PMI_RANK") || has("PMI_FD") || has("PMI_PORT"));
     let names: &[&str] = match () {
         () if open_mpi => &[OPEN_MPI, STANDARD],

@@ -32,7 +32,7 @@ impl FunctionName {
     }
 }
 
-/// Makes the [`FunctionName`] of the text that the literals make together.
+/// Joins the literals to one text and makes the [`FunctionName`] of this text.
 #[macro_export]
 macro_rules! function_name {
     ($($part:expr),+) => {{
@@ -185,7 +185,7 @@ pub type TypeCopy =
 /// Callback that deletes an attribute of a datatype. The library may pass the handle with garbage in its upper half.
 pub type TypeDelete = unsafe extern "C" fn(MPI_Datatype, c_int, *mut c_void, *mut c_void) -> c_int;
 
-// The program.
+// Initialisation, errors, threads, and properties of the library.
 mpi_functions! {
     fn MPI_Abort(comm: MPI_Comm, code: c_int);
     fn MPI_Error_class(code: c_int, class: *mut c_int);

@@ -209,12 +209,12 @@ impl<H: Handle> HandleArray<H> {
         on_handles!(&self.handles, handles => handles.len())
     }
 
-    /// Returns true if the array is empty.
+    /// Returns true if [`HandleArray::len`] is 0.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Appends a handle.
+    /// Appends a handle. The array does not own the MPI object.
     #[inline]
     pub fn push(&mut self, handle: H) {
         match &mut self.handles {

@@ -17,7 +17,7 @@
 //! | module | holds |
 //! |---|---|
 //! | `find` | finds the MPI library and its ABI; loads one for a program that is linked with none |
-//! | `library` | shared libraries of the process, in the dynamic linker; one that is linked into the program |
+//! | `library` | shared libraries of the process, in the dynamic linker; an MPI library that is linked into the program |
 //! | `handle` | communicators, datatypes and other handles, also of Fortran |
 //! | `constants` | the constants of `mpi.h` for each ABI; statuses |
 //! | `functions` | the call of a function by its name, and the functions: **a new function is a line there** |

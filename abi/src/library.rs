@@ -17,9 +17,9 @@ static MARK: FunctionName = function_name!("PMPI_Type_size");
 #[derive(Debug)]
 #[repr(C)]
 pub struct LinkedFunction {
-    /// Terminated name.
+    /// Name of the function, with a terminating 0.
     name: *const c_char,
-    /// Address; null if the MPI library has no such function.
+    /// Address of the function; null if the MPI library has no such function.
     address: *mut c_void,
 }
 
@@ -128,8 +128,8 @@ impl Library {
     }
 }
 
-/// Returns a function of the MPI library that is linked into the program. Every name gives the
-/// function of its profiling name, because no tool can be interposed in a static program.
+/// Returns a function of the MPI library that is linked into the program. `MPI_x` gives the same function as `PMPI_x`,
+/// because no tool can interpose functions in a static program.
 fn linked(name: &CStr) -> Option<*mut c_void> {
     let all = LINKED.get().copied().unwrap_or_default();
     let is_it = |function: &&LinkedFunction| {
@@ -165,8 +165,8 @@ fn loaded() -> Vec<PathBuf> {
     paths
 }
 
-/// Returns the path of the file that an address was loaded from, as the linker knows it: for an address of the
-/// program, the first word of its command. Empty if the linker does not know the address. Local.
+/// Returns the path of the file that an address was loaded from, as the dynamic linker knows the file: for an address of
+/// the program, `argv[0]`. Empty if the linker does not know the address. Local.
 pub fn path_of(address: usize) -> PathBuf {
     // SAFETY: all zeros is a value of this plain struct.
     let mut found: libc::Dl_info = unsafe { std::mem::zeroed() };

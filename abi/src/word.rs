@@ -15,7 +15,7 @@ compile_error!(
 /// An argument or a result of a function, as it lies in a register.
 pub type Word = usize;
 
-/// A type that is the same in every MPI library. (Handles are not: their functions `of` depend on the width.)
+/// A type that has the same size in every MPI library. Handles do not, so they have a `from_word` of their own.
 pub trait Plain: Copy {}
 
 impl Plain for c_int {}
@@ -31,7 +31,7 @@ pub unsafe fn from_word<T: Plain>(word: Word) -> T {
     unsafe { (&raw const word).cast::<T>().read_unaligned() }
 }
 
-/// Stores a value in the low bytes of a word.
+/// Returns a word with `value` in its low bytes and zeros in the others.
 pub fn to_word<T: Plain>(value: T) -> Word {
     const { assert!(size_of::<T>() <= size_of::<Word>()) };
     let mut word = MaybeUninit::<Word>::zeroed();

@@ -1,13 +1,13 @@
-//! The collective calls that ranks are in, if they are not all in the same.
+//! The collective calls that ranks are in, if not all ranks are in the same call.
 
 use std::fmt::{Display, Formatter};
 
 use crate::{Rank, wire};
 
-/// Maximum number of ranks that a text names.
+/// Maximum number of ranks that a message lists by number.
 const MOST_NAMED: usize = 8;
 
-/// The first ranks of a list, and the number of all.
+/// A list of ranks for a message: the first ranks by number, and the number of all ranks in the list.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RankList {
     first: Vec<Rank>,
@@ -15,7 +15,7 @@ pub struct RankList {
 }
 
 impl RankList {
-    /// Adds a rank.
+    /// Counts a rank, and keeps its number if the list still has fewer than 8.
     pub fn add(&mut self, rank: Rank) {
         self.count += 1;
         if self.first.len() < MOST_NAMED {
@@ -54,9 +54,9 @@ impl Display for RankList {
 /// The ranks that are in one collective call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CallGroup {
-    /// Name of the call.
+    /// Name of the call, such as the MPI function.
     pub call: String,
-    /// The ranks.
+    /// The ranks that are in this call.
     pub ranks: RankList,
 }
 

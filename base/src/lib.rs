@@ -8,7 +8,7 @@
 //! | [`Extent`] | a range of bytes of a file |
 //! | [`fingerprint()`] | a hash of bytes, the same in every build |
 //! | [`say()`] | prints a line on standard error |
-//! | [`memo`] | remembers answers that take long to get |
+//! | [`memo`] | a cache of answers that take long to get |
 //! | [`wire`] | the one encoding of values, for messages between ranks and for captures |
 //! | [`is_disabled`] | returns true if `TRIB_DISABLE` switches the library off |
 //! | [`variable`] | reads a variable of the environment, unless the program has more rights than its user |
@@ -51,7 +51,7 @@ pub fn say(text: impl Display) {
     let _ = std::io::stderr().write_all(line.as_bytes());
 }
 
-/// Mixes the bits of a number, so that each bit changes half of the result (the mixer of SplitMix64).
+/// Mixes the bits of a number, so that a change of one bit changes about half of the result's bits (the mixer of SplitMix64).
 #[inline]
 pub fn mixed(number: u64) -> u64 {
     let mixed = (number ^ (number >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -59,8 +59,8 @@ pub fn mixed(number: u64) -> u64 {
     mixed ^ (mixed >> 31)
 }
 
-/// Returns a number that almost certainly differs if the parts differ, or their division into parts: the same in every build.
-/// (The hashes of the standard library may differ between versions.) O(bytes).
+/// Returns a hash of the parts. The hash almost certainly differs if the bytes or their division into parts differ, and is the
+/// same in every build. (The hashes of the standard library may differ between versions.) O(bytes).
 pub fn fingerprint<T: AsRef<[u8]>>(parts: impl IntoIterator<Item = T>) -> u64 {
     parts.into_iter().fold(0, |all, part| {
         let bytes = part.as_ref();

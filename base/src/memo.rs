@@ -1,8 +1,8 @@
-//! Remembers answers that take long to get.
+//! A cache of answers that take long to get, for example from a file system.
 
 use std::sync::{Mutex, PoisonError};
 
-/// The last answers to questions, up to a number. For a static value: threads share it.
+/// A cache of the answers to the last questions. Threads share it as a static value.
 #[derive(Debug)]
 pub struct Memo<Q, A> {
     limit: usize,
@@ -11,14 +11,14 @@ pub struct Memo<Q, A> {
 }
 
 impl<Q: PartialEq, A: Clone> Memo<Q, A> {
-    /// Returns a memo of up to `limit` answers.
+    /// Creates an empty cache of at most `limit` answers.
     pub const fn new(limit: usize) -> Self {
         Self { limit, known: Mutex::new(Vec::new()) }
     }
 
-    /// Returns the answer to a question, which `ask` gives if it is not known. O(`limit`). No lock is held during `ask`,
-    /// which may wait for a file system that does not answer: other threads then still get answers that are known. Two
-    /// threads may ask the same at the same time; all get the first answer that is kept.
+    /// Returns the kept answer to a question; if there is none, calls `ask` and keeps its answer. O(`limit`). Holds no lock
+    /// during `ask`, which may wait for a file system that does not answer: other threads still get the kept answers
+    /// meanwhile. Two threads may ask the same question at the same time; all get the first answer that is kept.
     pub fn get(&self, question: &Q, ask: impl FnOnce() -> A) -> A
     where
         Q: Clone,

@@ -14,7 +14,7 @@ pub fn variables() -> impl Iterator<Item = (OsString, OsString)> {
     (!has_more_rights()).then(std::env::vars_os).into_iter().flatten()
 }
 
-/// Returns true if `TRIB_DISABLE` switches the library off: it has any value but none and `0`. Local.
+/// Returns true if `TRIB_DISABLE` switches the library off: it is set, not empty, and not `0`. Local.
 pub fn is_disabled() -> bool {
     variable("TRIB_DISABLE").is_some_and(|value| switches_off(&value))
 }

@@ -50,7 +50,7 @@ impl Window {
         }
     }
 
-    /// Returns true if the window is empty.
+    /// Returns true if the window has no bytes.
     pub fn is_empty(&self) -> bool {
         self.end == self.start
     }
@@ -128,9 +128,9 @@ impl Domains {
         Self::Ranges { bounds, window }
     }
 
-    /// Returns these domains divided anew, so that each aggregator gets its share of the sum of `shares`, if the
-    /// present domains are equal parts. Bounds are multiples of `align`, but for the first and the last. Stripes that
-    /// aggregators own in turn stay as they are, and so do all domains without a share for each aggregator.
+    /// Returns these domains with new bounds: aggregator `i` gets the fraction `shares[i]` / (sum of `shares`) of the file,
+    /// where each present domain counts as an equal part. Bounds are multiples of `align`, except the first and the last.
+    /// Cyclic domains stay as they are, and so do all domains if `shares` has not one share for each aggregator.
     pub fn in_shares(self, shares: &[u32], align: u64) -> Self {
         let Self::Ranges { bounds, window } = self else { return self };
         let (aggregators, align) = (bounds.len() as u64 - 1, align.max(1));
@@ -142,11 +142,11 @@ impl Domains {
         let mut divided = vec![bounds[0]];
         for &share in &shares[..shares.len() - 1] {
             before += u64::from(share);
-            // Position in units of 1 / `all` of a present domain.
+            // End of this aggregator's part, in units of 1 / `all` of a present domain.
             let at = u128::from(before) * u128::from(aggregators);
             let (domain, inside) = ((at / u128::from(all)) as usize, at % u128::from(all));
             let start = bounds[domain];
-            // Past the last domain if all following shares are 0.
+            // The end lies past the last domain if all later shares are 0.
             let end = bounds.get(domain + 1).copied().unwrap_or(start);
             let bound = start + (u128::from(end - start) * inside / u128::from(all)) as u64;
             let last = divided[divided.len() - 1];

@@ -9,7 +9,7 @@ use crate::domains::Domains;
 use crate::hints::{DriverHints, USUAL_WINDOW};
 use crate::storage::{OpenStorage, Storage};
 
-/// The layout of a file on its file system, as far as a driver needs it. Rank 0 finds it and sends it to all ranks.
+/// The properties of a file on its file system that a driver needs. Rank 0 finds them and sends them to all ranks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Layout {
     /// Stripe size of a striped file, or block size of another file, in bytes, above 0.
@@ -84,7 +84,7 @@ pub trait Driver: Send + Sync {
     /// [`Error::Hint`](crate::Error::Hint) if a placement names a rank that does not exist.
     fn aggregators(&self, topology: &Topology, layout: &Layout, hints: &DriverHints) -> Result<Vec<Rank>>;
 
-    /// Returns true if [`Driver::domains`] divides by density, so that the caller must count bytes first.
+    /// Returns true if [`Driver::domains`] divides by the number of bytes written, so that the caller must count them first.
     fn wants_histogram(&self) -> bool {
         false
     }

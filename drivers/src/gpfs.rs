@@ -12,7 +12,7 @@ use crate::hints::{DriverHints, Placement};
 use crate::placement;
 use crate::storage::{FileSystem, OpenStorage, Storage};
 
-/// Type of the file system in `statfs`.
+/// Type that statfs(2) returns for GPFS.
 const MAGIC: u32 = FileSystem::GPFS;
 
 /// Block size if the file system does not return one, in bytes. ROMIO uses the same.
@@ -74,12 +74,12 @@ impl Driver for Gpfs {
         let _ = file.control().advise_gpfs(&mut advice(FREE_RANGE, range));
     }
 
-    /// Returns the block size, in bytes.
+    /// Returns the block size, in bytes, because GPFS locks blocks.
     fn lock_unit(&self, layout: &Layout) -> u64 {
         layout.unit
     }
 
-    /// Returns the block size, in bytes.
+    /// Returns the block size, in bytes: domains that move by whole blocks lock the same blocks.
     fn period(&self, layout: &Layout, _: usize) -> u64 {
         layout.unit
     }

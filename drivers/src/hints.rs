@@ -23,8 +23,8 @@ pub struct DriverHints {
     pub striping_factor: Option<u32>,
     /// Number of the server (OST) of a new file's first stripe on Lustre, 0 to 65534.
     pub start_iodevice: Option<u16>,
-    /// Number of stripes that a server of a new file on Lustre gets, above 0: `striping_factor` stripes lie on
-    /// `striping_factor` divided by this number servers. 1 leaves the servers to the file system.
+    /// Number of stripes of a new file that each Lustre server gets, above 0: `striping_factor` stripes lie on
+    /// `striping_factor` divided by this number servers. With 1, Lustre chooses the servers.
     pub overstriping_ratio: u16,
     /// Number of aggregators, above 0; reduced to the number of ranks, and to what `cb_config_list` permits.
     pub cb_nodes: Option<usize>,
@@ -36,7 +36,7 @@ pub struct DriverHints {
     pub direct_write: Option<bool>,
     /// True if aggregators announce their writes to the file system ([`Driver::will_write`](crate::Driver::will_write)).
     pub announces_writes: bool,
-    /// Choice which ranks are aggregators: hint `trib_placement`.
+    /// Rule that chooses the aggregators: hint `trib_placement`.
     pub placement: Placement,
 }
 
@@ -66,13 +66,13 @@ impl DriverHints {
         self.direct_write.unwrap_or(gains).then_some(DIRECT_FROM)
     }
 
-    /// Returns true if a hint asks for a layout of a new file.
+    /// Returns true if a hint sets the stripe size, the number of stripes or the first server of a new file.
     pub fn asks_for_stripes(&self) -> bool {
         self.striping_unit.is_some() || self.striping_factor.is_some() || self.start_iodevice.is_some()
     }
 }
 
-/// The choice which ranks are aggregators.
+/// The rule that chooses which ranks are aggregators.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Placement {
@@ -80,7 +80,7 @@ pub enum Placement {
     Default,
     /// Ranks `0, K, 2 K, ...` (the paper's default on Cori with K = 64).
     Stride(usize),
-    /// Ranks as far apart as the number of nodes (the paper's `AGGREGATOR_PLACEMENT_STRIDE=-1`).
+    /// Ranks at equal distances over all nodes (the paper's `AGGREGATOR_PLACEMENT_STRIDE=-1`).
     Spread,
     /// The lowest rank of every node (with `cb_config_list=*:1` the GPFS default).
     LowestPerNode,

@@ -189,7 +189,7 @@ impl OpenStorage for Hostile {
 }
 
 impl HostileFile {
-    /// Counts the call, delays or interrupts it if that is the fault, and returns the fault.
+    /// Counts the call, delays or interrupts the call if the fault says so, and returns the fault.
     fn fault(&self) -> io::Result<Fault> {
         let fault = *self.state.fault.lock().unwrap();
         let call = self.state.calls.fetch_add(1, Ordering::SeqCst);
@@ -206,7 +206,7 @@ impl HostileFile {
     }
 }
 
-/// A write that runs.
+/// A write that runs now, for the count of writes at the same time.
 struct Running<'a>(&'a HostileState);
 
 impl<'a> Running<'a> {

@@ -22,7 +22,7 @@ const NAMED_SERVERS: u32 = PLAIN[2];
 const POOL: usize = 16;
 /// Size of the entry for one stripe in such a layout, in bytes; its last 4 bytes are the number of the server.
 const OBJECT: usize = 24;
-/// Pattern of a file whose stripes lie on servers in turn, and the flag that a server may have several.
+/// Pattern of a file whose stripes lie on servers in turn, and the flag for a file with several stripes on a server.
 const PATTERN_STRIPED: u32 = 0x1;
 const PATTERN_OVERSTRIPED: u32 = 0x200;
 const COMPOSITE_HEAD: usize = 32;
@@ -49,8 +49,8 @@ pub struct Stripes {
     pub components: u16,
 }
 
-/// Decodes the attribute `lustre.lov`. In a composite layout (PFL, FLR) the component with most stripes counts, the
-/// first of equals: a progressive layout grows towards it, so a large file lies mostly there.
+/// Decodes the attribute `lustre.lov`. For a composite layout (PFL, FLR), returns the component with most stripes, the
+/// first of equals: a progressive layout grows towards this component, so a large file lies mostly there.
 ///
 /// # Errors
 /// A description if the bytes are damaged or contain no stripes.

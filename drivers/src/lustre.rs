@@ -15,14 +15,14 @@ use crate::lov::{self, Stripes};
 use crate::placement;
 use crate::storage::{FileSystem, Mode, OpenStorage, Storage, StripeRequest};
 
-/// Type of the file system in `statfs`.
+/// Type that statfs(2) returns for Lustre.
 pub(crate) const MAGIC: u32 = FileSystem::LUSTRE;
 
 /// Stripe size if no hint sets one and the file has none, in bytes: Lustre's own default.
 const UNIT: u64 = 1 << 20;
-/// Number of bytes: Lustre accepts only stripe sizes that are multiples of it.
+/// Granularity of stripe sizes in bytes: Lustre accepts only multiples of it.
 const GRAIN: u64 = 1 << 16;
-/// Maximum number of bytes of one round of all aggregators, so that offsets of windows do not overflow.
+/// Maximum number of bytes that all aggregators together hold in one round, so that offsets of windows do not overflow.
 const FARTHEST: u64 = 1 << 62;
 /// Name of the extended attribute that describes a file's stripes.
 pub(crate) const ATTRIBUTE: &CStr = c"lustre.lov";
@@ -45,7 +45,7 @@ impl Driver for Lustre {
         if hints.asks_for_stripes() && is_real(files, path) { create_striped(files, path, hints) } else { Ok(()) }
     }
 
-    /// Takes the stripes of the file, or else those of the hints, or else stripes of 1 MiB over an unknown number of
+    /// Takes the stripes of the file, or else the stripes of the hints, or else stripes of 1 MiB over an unknown number of
     /// servers (factor 0).
     fn layout(&self, files: &dyn OpenStorage, path: &Path, file: &dyn Storage, hints: &DriverHints) -> Result<Layout> {
         let is_real = is_real(files, path);
@@ -75,8 +75,8 @@ impl Driver for Lustre {
         layout.unit
     }
 
-    /// Returns the number of bytes after which both servers and aggregators are back at the first: the stripe size
-    /// times the least common multiple of the stripe count and the number of aggregators.
+    /// Returns the number of bytes after which both the order of servers and the order of aggregators repeat: the stripe
+    /// size times the least common multiple of the stripe count and the number of aggregators.
     fn period(&self, layout: &Layout, aggregators: usize) -> u64 {
         let (servers, aggregators) = (u64::from(layout.factor.max(1)), aggregators as u64);
         let common =
@@ -113,8 +113,7 @@ impl Driver for Lustre {
     }
 }
 
-/// Returns the hinted stripe size in bytes. Lustre counts it in 32 bits, and on a real Lustre it is a multiple of
-/// [`GRAIN`].
+/// Returns the hinted stripe size in bytes. Lustre takes 32 bits, and a real Lustre takes only multiples of [`GRAIN`].
 fn hinted_unit(hints: &DriverHints, real: bool) -> Result<Option<u32>> {
     let Some(bytes) = hints.striping_unit else { return Ok(None) };
     match u32::try_from(bytes) {
@@ -143,14 +142,14 @@ fn create_striped(files: &dyn OpenStorage, path: &Path, hints: &DriverHints) -> 
         made => made.map_err(|cause| Error::io(0, FileOperation::Open, path, None, &cause))?,
     };
     let striped = match file.control().set_stripes(&request) {
-        // A Lustre before 2.13, or with fewer servers than the hints ask for.
+        // Lustre refuses this before version 2.13, or if it has fewer servers than the hints ask for.
         Err(cause) if hints.overstriping_ratio > 1 && !there_already(&cause) => {
             file.control().set_stripes(&self::request(&DriverHints { overstriping_ratio: 1, ..hints.clone() })?)
         }
         striped => striped,
     };
     match striped {
-        // Another process has opened the file meanwhile, which gave the file stripes.
+        // Another process has opened the file meanwhile. That open gave the file its stripes.
         Err(cause) if there_already(&cause) => Ok(()),
         striped => striped.map_err(|cause| Error::io(0, FileOperation::SetStripes, path, None, &cause)),
     }
@@ -212,7 +211,7 @@ mod tests {
         let layout = Layout { direct_from: Some(4 << 20), ..Layout::of(2 << 20, 4) };
         assert_eq!(Lustre.layout(&files, &path, &*file, &hints), Ok(layout));
         std::fs::write(&path, "kept").unwrap();
-        // A hint changes no existing stripes, and an impossible hint is no error there.
+        // Hints do not change the stripes of an existing file, and an impossible hint is no error for such a file.
         for other in [1 << 20, 10] {
             let other = units(Some(other));
             let second = create(&files, &path, &other).unwrap();

@@ -15,10 +15,10 @@ use crate::placement;
 use crate::posix::Posix;
 use crate::storage::{FileSystem, OpenStorage, Storage};
 
-/// Number of aggregators on a node. A write past the cache waits for the server, and the connection of an aggregator
-/// that receives messages meanwhile stands still; so several keep it busy. Sites with VAST tell users to make every rank an
-/// aggregator (CSCS, 2026). Each aggregator needs windows in memory and more messages, so there are no more. (Not measured
-/// on VAST yet.)
+/// Number of aggregators on a node. A write past the cache waits for the server, and an aggregator does not write while it
+/// receives messages; so several aggregators keep the connection to the server busy. Sites with VAST tell users to make every
+/// rank an aggregator (CSCS, 2026). Each aggregator needs windows in memory and more messages, so there are no more. (Not
+/// measured on VAST yet.)
 const AGGREGATORS: usize = 4;
 
 pub struct Nfs;

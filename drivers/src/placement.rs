@@ -40,7 +40,7 @@ pub fn choose(topology: &Topology, hints: &DriverHints, wanted: usize) -> Result
     Ok(ranks)
 }
 
-/// Returns the number of aggregators for drivers without a number of servers: `usual` per node, or the number of `cb_config_list`.
+/// Returns the number of aggregators for drivers that know no number of servers: on each node `usual`, or `cb_config_list` if set.
 pub fn per_node(topology: &Topology, hints: &DriverHints, usual: usize) -> usize {
     topology.nodes().saturating_mul(hints.cb_config_list.unwrap_or(usual))
 }
@@ -61,7 +61,7 @@ pub fn distinct(key: &str, list: &[Rank], ranks: usize) -> Result<()> {
     Ok(())
 }
 
-/// Returns `count` ranks, which the nodes provide in turn: first the lowest rank of each node, then the second, and so on,
+/// Returns `count` ranks in turn from all nodes: first the lowest rank of each node, then the second of each, and so on,
 /// at most `most` ranks of a node.
 fn dealt(topology: &Topology, count: usize, most: usize) -> Vec<Rank> {
     (0..topology.ranks_per_node().min(most))

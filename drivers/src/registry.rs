@@ -151,7 +151,7 @@ fn of_file_system(found: Option<FileSystem>) -> DriverName {
 pub fn create(files: &dyn OpenStorage, path: &Path, hints: &DriverHints) -> Result<Box<dyn Storage>> {
     if let Err(error) = lay_out(files, path, hints) {
         if matches!(&error, Error::Io { operation: FileOperation::SetStripes, .. }) {
-            // If the file cannot be removed either, the first error says enough.
+            // If the file cannot be removed either, the caller still gets the first error.
             let _ = files.remove(path);
         }
         return Err(error);

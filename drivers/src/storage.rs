@@ -30,18 +30,18 @@ pub struct FileSystem {
     pub magic: u32,
     /// Block size in bytes (`f_bsize`); 0 if unknown.
     pub block: u64,
-    /// True if DAOS serves the file system (dfuse). Its `magic` is that of every FUSE file system.
+    /// True if DAOS serves the file system (dfuse). Its `magic` is then the value of every FUSE file system.
     pub is_daos: bool,
 }
 
 impl FileSystem {
-    /// Type of Lustre.
+    /// Value of `magic` for Lustre.
     pub(crate) const LUSTRE: u32 = 0x0BD0_0BD0;
-    /// Type of GPFS.
+    /// Value of `magic` for GPFS.
     pub(crate) const GPFS: u32 = 0x4750_4653;
-    /// Type of NFS.
+    /// Value of `magic` for NFS.
     pub(crate) const NFS: u32 = 0x6969;
-    /// Type of every file system that a user-space program serves.
+    /// Value of `magic` for every file system that a user-space program serves.
     pub(crate) const FUSE: u32 = 0x6573_5546;
     /// Types of file systems whose clients cache whole pages that the other clients' writes do not update (NFS, SMB,
     /// AFS), or may do so (FUSE, 9P).
@@ -133,7 +133,8 @@ pub trait Storage: Send + Sync {
     fn read_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<usize>;
 
     /// Returns the first offset from `offset` on that may have data, like lseek(2) with `SEEK_DATA`; `u64::MAX` if there is
-    /// none. Bytes before it are zeros, or lie past the end of the file. Returns `offset` if unknown, and by default.
+    /// none. Bytes before it are zeros, or lie past the end of the file. Returns `offset` if the storage does not know this; so
+    /// does the default.
     fn next_data(&self, offset: u64) -> u64 {
         offset
     }
@@ -156,16 +157,16 @@ pub trait Storage: Send + Sync {
     /// The system's error.
     fn sync(&self) -> io::Result<()>;
 
-    /// Returns the other calls on the file. Default: a control that can do nothing; its calls have their defaults.
+    /// Returns the file's other operations. Default: a control whose functions all have their defaults.
     fn control(&self) -> &dyn FileControl {
         &NoControl
     }
 }
 
-/// What a file can do besides moving bytes ([`Storage::control`]). Any thread may call it.
+/// The operations on a file other than moving bytes ([`Storage::control`]). Any thread may call them.
 ///
-/// Every function has a default, as most file systems have only some of them: another implementation needs to provide
-/// only what it can do.
+/// Every function has a default, because most file systems have only some of the operations. An implementation provides
+/// only the operations that it can do.
 pub trait FileControl {
     /// Returns errors that the file system reports only at close, such as a full disk or an exceeded quota (NFS, Lustre).
     /// Does nothing by default.
@@ -186,8 +187,8 @@ pub trait FileControl {
         Ok(())
     }
 
-    /// Returns the storage for a write of `range` that must be in the file when it returns, because others may write a part
-    /// of it as soon as the call is over. Default: `None`, which means this storage.
+    /// Returns the storage for a write of `range` that must be in the file when the write returns, because another rank may
+    /// write a part of the range right after it. Default: `None`, which means this storage.
     ///
     /// # Errors
     /// Earlier writes of the range cannot be waited for.
@@ -209,9 +210,9 @@ pub trait FileControl {
         Ok(None)
     }
 
-    /// Shows to all other handles of the file, on any host, that all bytes of this handle that are not in the file yet lie in
-    /// `range`; an empty range: that there are none. `number` is a number of this handle's own, below 2^31. It takes locks far
-    /// past all data (`F_OFD_SETLK`), which do not prevent any write or read.
+    /// Shows to all other handles of the file, on any host, that bytes of this handle that are not in the file yet lie only in
+    /// `range`, or that there are none (`range` is empty). `number`, below 2^31, is of this handle only. Takes locks at offsets
+    /// far past all data (`F_OFD_SETLK`), which do not prevent any write or read.
     ///
     /// # Errors
     /// The system's error, for example if another program has locked the whole file, or if this handle may not read;
@@ -249,8 +250,8 @@ pub trait FileControl {
         Err(io::ErrorKind::Unsupported.into())
     }
 
-    /// Returns numbers that identify the file among all files on file systems of one machine, of all machines; `None` by
-    /// default, and if they are not known.
+    /// Returns numbers that identify the file among all files on file systems of one machine, on all machines. `None` if they
+    /// are not known, and by default.
     ///
     /// # Errors
     /// The system's error.
@@ -300,7 +301,7 @@ pub trait FileControl {
     }
 }
 
-/// The control of a storage that has none.
+/// The control of a storage that provides no operation: every function has its default.
 struct NoControl;
 
 impl FileControl for NoControl {}

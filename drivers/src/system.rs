@@ -139,7 +139,7 @@ impl Deref for SystemFile {
 }
 
 impl SystemFile {
-    /// Returns the file system. The call may ask the file system's server.
+    /// Returns the properties of the file's file system. The call may ask the file system's server.
     fn file_system(&self) -> io::Result<FileSystem> {
         // SAFETY: the descriptor is open, and the call writes to `found` only.
         Ok(queried_system(|found| unsafe { libc::fstatfs(self.as_raw_fd(), found) })?)
@@ -197,7 +197,7 @@ impl OpenStorage for SystemFiles {
     }
 }
 
-/// Returns the file system of an existing path.
+/// Returns the properties of the file system of an existing path.
 fn file_system_of(path: &Path) -> nix::Result<FileSystem> {
     let name = CString::new(path.as_os_str().as_bytes()).map_err(|_| Errno::EINVAL)?;
     // SAFETY: the name ends with a zero, and the call writes to `system` only.
@@ -207,7 +207,7 @@ fn file_system_of(path: &Path) -> nix::Result<FileSystem> {
     Ok(FileSystem { is_daos, ..found })
 }
 
-/// Returns the file system that a call like statfs(2) writes. The structure begins as zeros, because DAOS's library
+/// Returns the properties that `call`, a call like statfs(2), writes. The structure begins as zeros, because DAOS's library
 /// libpil4dfs, which interposes the call, writes no type: the type is then [`UNKNOWN_TYPE`].
 fn queried_system(call: impl FnOnce(*mut libc::statfs) -> libc::c_int) -> nix::Result<FileSystem> {
     // SAFETY: a structure of numbers.
@@ -286,7 +286,7 @@ impl Storage for SystemFile {
 impl FileControl for SystemFile {
     /// Syncs a file on NFS, which has the effect of a close there: the bytes go to the server, which stores them. Otherwise
     /// closes a duplicate of the descriptor: close(2) reports errors of every descriptor, and this result is not lost.
-    /// But it drops all locks that fcntl(2) has given this process on the file, also to ROMIO in another thread. If the
+    /// But the close drops all locks that fcntl(2) has given this process on the file, also to ROMIO in another thread. If the
     /// process has no descriptor left, syncs the file, which reports the same errors.
     fn settle(&self) -> io::Result<()> {
         let is_on_nfs = || self.file_system().is_ok_and(|found| found.magic == FileSystem::NFS);

@@ -34,7 +34,7 @@ fn names_and_detection() {
         assert_eq!(SystemFiles.file_system(path), SystemFiles.file_system(like), "{path:?}");
     }
     assert_eq!(detect(Path::new("/nowhere/at/all")), DriverName::Posix);
-    // A link to a file that is not there yet, and one to a link.
+    // A link to a file that is not there yet, and a link to a link.
     let links = ["absolute", "relative", "circle"].map(|name| dir.path().join(name));
     for (link, target) in links.iter().zip(["/proc/self/none", "absolute", "circle"]) {
         std::os::unix::fs::symlink(target, link).unwrap();
@@ -207,7 +207,7 @@ proptest! {
     ) {
         let hints = DriverHints { cb_buffer_size: buffer, ..DriverHints::default() };
         let start = end.saturating_sub(back);
-        // The Lustre driver makes no layout with longer stripes.
+        // Lustre stores the stripe size in 32 bits, so its driver makes no layout with larger stripes.
         let longest = |name| if name == DriverName::Lustre { u32::MAX.into() } else { u64::MAX };
         for (_, driver) in every_driver().filter(|(name, _)| unit <= longest(*name)) {
             let written = Written { start, end, bytes: 3, histogram: &[1, 0, 2] };

@@ -6,7 +6,7 @@ use tributary_benchmarks::{Pattern, PatternError, RankAccess};
 
 use crate::cli::replay::MemoryLayout;
 
-/// Value of bytes in gaps.
+/// Value of the bytes in the gaps of a rank's memory.
 pub const CANARY: u8 = 0xc5;
 /// Number of bytes of each gap before, between and after extents with `--buffer noncontiguous`, as in MPICH's issue
 /// 6985.

@@ -25,7 +25,7 @@ pub fn add(asked: &mut FileHints, option: &str) -> tributary::Result<()> {
     asked.text(option)
 }
 
-/// Adds to an error about a hint's value where the hint is explained.
+/// Adds to an error about a hint's value the command that explains the hint.
 fn explained(error: tributary::Error) -> Failure {
     match &error {
         tributary::Error::Hint { key, .. } if Hints::default().table().iter().any(|row| row.key == key) => {
@@ -43,7 +43,7 @@ pub fn of_process() -> Result<Hints, Failure> {
     Ok(with_options([])?.hints().clone())
 }
 
-/// Checks the hints of the environment, and those of options.
+/// Checks the hints of the environment and of options.
 ///
 /// # Errors
 /// A hint or a value that does not exist.
@@ -99,7 +99,7 @@ fn list(rows: &[HintRow], width: Option<usize>) -> String {
     rows.iter().map(entry).collect()
 }
 
-/// Maximum width of a name and a value before what they mean, in columns.
+/// Maximum width of a name with its value, in columns, before the meaning of the hint.
 const WIDEST: usize = 32;
 
 /// Returns the first sentence of a hint's meaning.
@@ -107,7 +107,7 @@ fn first_sentence(row: &HintRow) -> &str {
     row.meaning.find(". ").map_or(row.meaning, |end| &row.meaning[..=end])
 }
 
-/// Returns the value of a hint as text: a number with its unit.
+/// Returns the value of a hint as text; a number gets its unit.
 fn valued(row: &HintRow) -> String {
     match row.value.starts_with(|c: char| c.is_ascii_digit()) && !row.unit.is_empty() {
         true => format!("{} {}", row.value, row.unit),

@@ -6,13 +6,12 @@
 //! |---|---|
 //! | [`cli`] | options and their help |
 //! | [`source`] | the patterns |
-//! | [`rank_program`], [`calls`], [`agreement`] | what each rank runs, the sums of its calls, errors that all agree on
-//! |
-//! | [`listing`], [`report`], [`progress()`], [`rest`] | tables, progress, how long it will go on |
+//! | [`rank_program`], [`calls`], [`agreement`] | the program of each rank, the sums of its calls, errors that ranks agree on |
+//! | [`listing`], [`report`], [`progress()`], [`rest`] | tables, the report of a replay, a progress bar and its remaining time |
 //! | [`launcher`] | launchers of MPI programs, and the library that is preloaded |
 //! | [`numbers`] | numbers as text |
-//! | [`limits`], [`text`], `variables`, [`verify`], [`parallel`] | what is refused, files that are read, variables that
-//! are known, files compared, work on all processors |
+//! | [`limits`], [`text`], `variables` | limits of a run, text files that a user names, known environment variables |
+//! | [`verify`], [`parallel`] | the comparison with a reference file, work on all processors |
 
 pub mod agreement;
 mod buffers;

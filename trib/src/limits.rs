@@ -1,7 +1,7 @@
 //! Limits of a run: a run that exceeds them is refused before any work starts.
 //!
-//! Memory is limited by what the system has free and the process may still map, and files by the free space of the file
-//! system. Fixed limits, far above what anybody would wait for, refuse runs that take too long.
+//! Memory is limited to the memory that the system has free and the process may still map; files are limited to the free space
+//! of the file system. Fixed limits, far above what anybody would wait for, refuse runs that take too long.
 
 use std::path::Path;
 

@@ -11,7 +11,7 @@ pub const DENSE: TableStyle = presets::UTF8_HORIZONTAL_ONLY.row_separator(LineSt
 /// Minimum width to which text is folded.
 const NARROWEST: usize = 40;
 
-/// Returns the width of the output in columns: the variable COLUMNS, or else that of the terminal; none for a pipe or a file.
+/// Returns the width of the output in columns: the variable COLUMNS, or else the terminal's width; None for a pipe or a file.
 pub fn width() -> Option<usize> {
     width_of(&Table::new())
 }

@@ -10,7 +10,7 @@ pub fn grouped(value: u64) -> String {
     digits.char_indices().flat_map(group).collect()
 }
 
-/// Returns a number of bytes as text, followed by the same in a larger unit.
+/// Returns a number of bytes as text, followed by the same number in a larger unit: `52,428,800 (50.00 MiB)`.
 pub fn sized(bytes: u64) -> String {
     let units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
     let power = (0..units.len() - 1).find(|&p| bytes >> (10 * (p + 1)) == 0).unwrap_or(units.len() - 1);

@@ -12,8 +12,8 @@ pub fn style(template: &str) -> ProgressStyle {
     style.with_key("left", Rest::default())
 }
 
-/// Number of steps done, and the time when the last of them ended. An estimate that used only the current time would
-/// grow while a step goes on.
+/// Number of steps done, and the time when the last of them ended. The estimate divides this time by the number
+/// of steps: with the current time instead, the estimate would grow while a step goes on.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 struct Rest {
     done: u64,

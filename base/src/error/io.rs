@@ -6,48 +6,48 @@ use std::io::{self, ErrorKind};
 
 use crate::wire::{self, Output, Wire};
 
-/// An operation on the shared file, for [`Error::Io`](super::Error::Io). It is displayed as in the message of the error.
-/// Names are in boxes, so that a failure stays small.
+/// An operation on the shared file, for [`Error::Io`](super::Error::Io). `Display` prints it as it stands in the error's
+/// message. Texts are boxed, so that an error stays small.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FileOperation {
     /// Opens the file.
     Open,
     /// Creates the file.
     Create,
-    /// Reads bytes.
+    /// Reads bytes of the file: pread(2).
     Read,
-    /// Writes bytes.
+    /// Writes bytes of the file: pwrite(2).
     Write,
-    /// Writes all bytes to stable storage.
+    /// Writes all bytes to stable storage: fdatasync(2).
     Sync,
     /// Closes the file.
     Close,
-    /// Sets the size of the file.
+    /// Sets the size of the file: ftruncate(2).
     SetSize,
-    /// Asks for the size or the identity of the file.
+    /// Gets the size or the identity of the file.
     Stat,
     /// Locks a range of the file.
     Lock,
-    /// Removes the file.
+    /// Removes the file: unlink(2).
     Remove,
-    /// Sets the stripes of a new file.
+    /// Sets the stripe size and the number of stripes of a new file.
     SetStripes,
-    /// Takes shared memory for the bytes of the file.
+    /// Allocates shared memory for the bytes of the file.
     TakeSharedMemory,
-    /// Writes bytes after the collective write that left them has returned.
+    /// Writes buffered bytes of a collective write that has already returned.
     DeferredWrite(Box<DeferredWrite>),
-    /// Copies bytes to write from the memory of a device; the name of its runtime.
+    /// Copies the bytes of a write out of the memory of a device. Holds the name of the device's runtime.
     #[allow(clippy::box_collection)]
     CopyFromDevice(Box<String>),
-    /// Copies bytes that were read into the memory of a device; the name of its runtime.
+    /// Copies the bytes of a read into the memory of a device. Holds the name of the device's runtime.
     #[allow(clippy::box_collection)]
     CopyToDevice(Box<String>),
-    /// A function of the MPI library, by its name.
+    /// Calls a function of the MPI library. Holds the function's name.
     #[allow(clippy::box_collection)]
     Mpi(Box<String>),
 }
 
-/// The collective write whose bytes are written later.
+/// A collective write whose bytes stay in a buffer when the call returns.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeferredWrite {
     /// Name of the call, such as the MPI function.
@@ -57,12 +57,12 @@ pub struct DeferredWrite {
 }
 
 impl FileOperation {
-    /// Returns the function of the MPI library with this name.
+    /// Returns the operation that calls the function of the MPI library with this name.
     pub fn mpi(name: &str) -> Self {
         Self::Mpi(Box::new(name.to_string()))
     }
 
-    /// Returns the later write of the bytes of the collective write `number`, called `call`.
+    /// Returns the operation that writes the buffered bytes of the collective write `number`, called `call`.
     pub fn deferred_write(call: &str, number: u64) -> Self {
         Self::DeferredWrite(Box::new(DeferredWrite { call: call.to_string(), number }))
     }
@@ -101,7 +101,7 @@ pub enum IoClass {
     NoSpace,
     /// EDQUOT: the user's quota is exceeded.
     Quota,
-    /// EFBIG: the file-size limit of the process or of the file system.
+    /// EFBIG: the file-size limit of the process or of the file system is exceeded.
     TooLarge,
     /// EROFS (a read-only file system), or a file that was opened for reading only.
     ReadOnly,
@@ -143,13 +143,13 @@ impl IoClass {
 #[error("{text}")]
 pub struct IoCause {
     text: Box<str>,
-    /// Number of the system's error; 0 if the error has none.
+    /// errno of the system's error; 0 for an error that is not of the system.
     errno: i32,
     kind: ErrorKind,
 }
 
 impl IoCause {
-    /// Returns a cause that is no error of the system, with this message.
+    /// Returns a cause with this message that is not an error of the operating system.
     pub fn from_text(text: impl Into<String>) -> Self {
         Self { text: text.into().into(), errno: 0, kind: ErrorKind::Other }
     }
@@ -159,8 +159,8 @@ impl IoCause {
         &self.text
     }
 
-    /// Returns the number of the error on the system of the rank whose operation failed; None if the error is not of the
-    /// system.
+    /// Returns the errno, as the system of the rank whose operation failed numbers errors; None for an error that is not of
+    /// the system.
     pub fn errno(&self) -> Option<i32> {
         Some(self.errno).filter(|&errno| errno != 0)
     }
@@ -183,7 +183,7 @@ impl From<&io::Error> for IoCause {
     }
 }
 
-/// The kinds of errors without a number that keep their kind when they are sent.
+/// The kinds of errors without errno that another rank receives unchanged; any other kind arrives as `Other`.
 const KINDS: [ErrorKind; 8] = [
     ErrorKind::Other,
     ErrorKind::WriteZero,

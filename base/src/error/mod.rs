@@ -57,7 +57,7 @@ pub enum Error {
     Argument {
         /// The rank whose argument is wrong, after the ranks have agreed on the error.
         rank: Option<Rank>,
-        /// The kind of argument.
+        /// Kind of the argument, for bindings that have an error code of their own for it.
         about: About,
         /// The name of the argument.
         what: String,
@@ -242,7 +242,7 @@ impl Error {
         Self::Hint { rank: None, key: on_one_line(key), value: on_one_line(value), allowed: allowed.to_string() }
     }
 
-    /// Returns an [`Error::Codec`] at this byte.
+    /// Returns an [`Error::Codec`]; `at` is the position of the damage in the encoded bytes.
     pub fn codec(at: usize, what: impl Into<String>) -> Self {
         Self::Codec { at, what: what.into(), agreed: Agreed(false) }
     }
@@ -275,7 +275,7 @@ impl Error {
         }
     }
 
-    /// Adds `origin`, the rank on which the error occurred. Leaves an error unchanged that names its ranks already.
+    /// Adds `origin`, the rank on which the error occurred. Leaves an error unchanged that already names its ranks.
     #[must_use]
     pub fn of_rank(mut self, origin: Rank) -> Self {
         match &mut self {

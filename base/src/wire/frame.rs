@@ -1,28 +1,28 @@
-//! Frames: bytes with their length before them, in a slot of shared memory or in a message. A reader of a frame
-//! recognises a message that was cut.
+//! A frame is a sequence of bytes with its length in front, in shared memory or in a message. From the length, the
+//! receiver recognises a message that was cut short.
 
 use super::{Output, Wire};
 
-/// Number of bytes of the length.
+/// Size in bytes of the length in front of a frame.
 pub const LENGTH: usize = 8;
 
-/// Memory of a frame, which values are encoded into.
+/// Encodes values into the memory of a frame.
 pub struct Encoder<'a> {
     memory: &'a mut [u8],
     len: usize,
 }
 
 impl Encoder<'_> {
-    /// Returns the number of bytes that still fit.
+    /// Returns the number of bytes that the frame still has room for.
     #[inline]
     pub fn room(&self) -> usize {
         self.memory.len() - self.len
     }
 
-    /// Adds a value. A value of one size checks the room once, not for each of its fields.
+    /// Adds a value. For a type of fixed size, checks the room once and not for each field.
     ///
     /// # Panics
-    /// If it does not fit.
+    /// If the value does not fit.
     #[inline(always)]
     pub fn put<T: Wire>(&mut self, value: &T) {
         match T::SIZE {
@@ -40,7 +40,7 @@ impl Encoder<'_> {
     }
 }
 
-/// Adds bytes. A panic if they do not fit.
+/// Adds bytes. Panics if they do not fit.
 impl Output for Encoder<'_> {
     #[inline]
     fn bytes(&mut self, bytes: &[u8]) {
@@ -53,11 +53,11 @@ impl Output for Encoder<'_> {
     }
 }
 
-/// Memory of a value, which has room for exactly its bytes.
+/// Memory for one value, with room for exactly the bytes of its encoding.
 struct Place<'a>(&'a mut [u8]);
 
 impl Place<'_> {
-    /// Returns the next `len` bytes, to be written; none if there are fewer.
+    /// Returns the next `len` bytes, to be written; None if fewer are left.
     #[inline(always)]
     fn next(&mut self, len: usize) -> Option<&mut [u8]> {
         let (next, rest) = std::mem::take(&mut self.0).split_at_mut_checked(len)?;
@@ -92,8 +92,8 @@ pub fn put(place: &mut [u8], encode: impl FnOnce(&mut Encoder<'_>)) -> usize {
     LENGTH + encoder.len
 }
 
-/// Returns the bytes of the frame at the start of `place`, which may be longer. The length is bounded in case another
-/// process damaged it.
+/// Returns the bytes of the frame at the start of `place`. If another process damaged the length, still returns bytes
+/// of `place` only.
 #[inline]
 pub fn get(place: &[u8]) -> &[u8] {
     let Some((length, bytes)) = place.split_first_chunk::<LENGTH>() else { return &[] };

@@ -7,8 +7,8 @@
 //! | [`varint`] | integers in a variable number of bytes |
 //!
 //! Numbers are little-endian integers of 64 bits. A text, or a list, begins with its length. An enum begins with the
-//! number of its variant, in one byte. An option begins with one byte, 0 or 1. Where a type has one size
-//! ([`Wire::SIZE`]), an option or an enum of it has one size too: zeros fill its place. Damaged bytes decode to another
+//! number of its variant, in one byte. An option begins with one byte, 0 or 1. If all values of a type have the same size
+//! ([`Wire::SIZE`]), so have all options and enums of the type: zeros fill the place. Damaged bytes decode to another
 //! value or to None, without a panic, and take no more memory than a few times their own length.
 
 pub mod frame;
@@ -79,8 +79,8 @@ pub fn from_bytes<T: Wire>(mut bytes: &[u8]) -> Option<T> {
     value.filter(|_| bytes.is_empty())
 }
 
-/// Decodes a value from the front of `from`, and removes its bytes there. Like [`Wire::decode`], but a type of one size
-/// checks the length of the bytes once, not for each of its fields.
+/// Decodes a value from the front of `from`, and removes its bytes there. Like [`Wire::decode`], but for a type of fixed
+/// size checks the length of the bytes once, not for each field.
 #[inline(always)]
 pub fn take<T: Wire>(from: &mut &[u8]) -> Option<T> {
     let Some(size) = T::SIZE else { return T::decode(from) };
@@ -183,7 +183,7 @@ impl<T: Wire> Wire for Vec<T> {
 
     fn decode(from: &mut &[u8]) -> Option<Self> {
         let count = usize::decode(from)?;
-        // A value takes a byte or more: a longer list is not there, and no memory is taken for it.
+        // Every value takes at least one byte. So a longer list is damaged; no memory is allocated for it.
         if count > from.len() {
             return None;
         }
@@ -335,7 +335,7 @@ pub const fn variants_size(variants: &[Option<usize>]) -> Option<usize> {
     Some(1 + most)
 }
 
-/// Returns the number of bytes that fill a variant with fields of the size `own` up to the size `all` of its enum.
+/// Returns the number of zeros after a variant with fields of size `own` that fill it up to the size `all` of its enum.
 #[doc(hidden)]
 pub const fn filling(all: Option<usize>, own: Option<usize>) -> usize {
     match (all, own) {
@@ -344,7 +344,7 @@ pub const fn filling(all: Option<usize>, own: Option<usize>) -> usize {
     }
 }
 
-/// Returns the size of the field that a function returns; the function is not called.
+/// Returns the encoded size of the field that the function returns. Does not call the function.
 #[doc(hidden)]
 pub const fn field_size<S, T: Wire>(_field: fn(&S) -> Option<&T>) -> Option<usize> {
     T::SIZE

@@ -61,7 +61,7 @@ impl Busy {
         }
     }
 
-    /// Gives up the file. An operation in flight is dropped; the file can then only be closed.
+    /// Returns the file. Drops an operation in flight; after that the file can only be closed.
     pub fn into_file(self) -> File {
         drop(self.running);
         self.file.into_inner()

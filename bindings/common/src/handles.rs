@@ -9,11 +9,11 @@ use tributary::{Error, Result};
 
 use crate::guard::lock;
 
-/// All handles of files of the type `T`.
+/// The table of the handles of all files of type `T`, open and closed.
 pub struct Handles<T> {
-    /// The argument's name in errors.
+    /// Name of the handle's argument in errors.
     argument: &'static str,
-    /// Description of what is allowed, for errors.
+    /// Text in errors about the handles that are allowed.
     allowed: &'static str,
     known: Mutex<Known>,
     files: PhantomData<fn() -> T>,

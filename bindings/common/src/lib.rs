@@ -5,11 +5,11 @@
 //! |---|---|
 //! | `list` | lists of offsets and lengths as C passes them |
 //! | `info`, `hints` | `MPI_Info` as keys and values; the hints in force |
-//! | `handles` | which handles of files are open |
+//! | `handles` | the table of the handles of open files |
 //! | `opening` | the endpoint of a communicator; terms that one rank decides; the error of a file opened for reading only |
-//! | `communicator` | whether a communicator has all ranks of the program |
+//! | `communicator` | checks whether a communicator has all ranks of the program |
 //! | `prefix` | prefixes of file names that name a file system |
-//! | `guard` | no panic reaches C |
+//! | `guard` | stops panics before they reach C |
 
 pub mod communicator;
 pub mod guard;

@@ -9,11 +9,11 @@ pub struct List {
     pub name: &'static str,
     /// Names of the function's three arguments without the list's name, such as `count`, `offsets` and `lengths`.
     pub arguments: [&'static str; 3],
-    /// Number of pairs.
+    /// Number of extents: the length of both arrays.
     pub count: i64,
-    /// Offset of each pair in bytes.
+    /// Array of the extents' offsets, in bytes.
     pub offsets: *const i64,
-    /// Length of each pair in bytes.
+    /// Array of the extents' lengths, in bytes.
     pub lengths: *const i64,
 }
 

@@ -50,7 +50,7 @@ pub async fn decided_by<T: Wire>(
     wire::from_bytes(&received).ok_or_else(damaged)
 }
 
-/// Returns the error for a write to a file that was opened for reading only. `with` is the flag of the open.
+/// Returns the error for a write to a file that was opened for reading only. `with` is the flag of the open, such as O_RDONLY.
 pub fn only_read(file: &mut File, path: &Path, with: &str) -> Error {
     Error::Io {
         rank: file.endpoint().rank(),

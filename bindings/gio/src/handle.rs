@@ -75,8 +75,8 @@ impl GioFile {
         wait_for_writes(path, 0..u64::MAX).map_err(|cause| Error::io(rank, FileOperation::Lock, path, None, &cause))
     }
 
-    /// Records that a collective write may have left bytes in the memory of this rank's node. `path` is the path of
-    /// the call's data, `own` the number of bytes of this rank.
+    /// Records that a collective write may have left bytes in the memory of this rank's node, so that GIO_sync must sync.
+    /// `path` is the path of the call's data, `own` the number of bytes of this rank.
     pub fn wrote(&mut self, path: Path, own: u64) {
         let rank = self.file.endpoint().rank();
         let wrote = match path {

@@ -60,7 +60,7 @@ struct SubarrayRows {
     /// Number of bytes of each row.
     len: MPI_Offset,
     first: MPI_Offset,
-    /// For every dimension but the last: number of rows, and bytes from one row to the next.
+    /// For every dimension but the last: number of rows, and number of bytes from the start of a row to the start of the next.
     steps: Vec<(MPI_Offset, MPI_Offset)>,
 }
 

@@ -33,7 +33,7 @@ pub enum Answer {
     Call(Box<MpiCall>),
     /// `enter` calls the error handler of this file with an error.
     Raise {
-        /// The file handle.
+        /// Handle of the file.
         file: Word,
         /// Error that the handler gets; the same on all ranks.
         error: Error,
@@ -42,9 +42,9 @@ pub enum Answer {
     },
     /// `enter` calls the error handler of this file with a code, and goes on with `then` if the handler returns.
     RaiseFirst {
-        /// The file handle.
+        /// Handle of the file.
         file: Word,
-        /// MPI error code.
+        /// MPI error code that the handler gets.
         code: c_int,
         /// Closure that turns the code into the next answer.
         then: Then,
@@ -232,7 +232,7 @@ pub fn unless_inside(call: &'static str, work: impl FnOnce()) {
     if is_inside() {
         return;
     }
-    // A panic has been reported.
+    // `caught_as` has already reported a panic.
     let _ = caught_as(call, || inside(work));
 }
 

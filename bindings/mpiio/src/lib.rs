@@ -20,7 +20,7 @@
 //! | `view` | the file view, the individual file pointer, MPI datatypes as extents |
 //! | `mpi` | the functions, constants and types of the MPI library; the next definition of a name; whether calls come to the preloaded library or to the component |
 //!
-//! A room uses only rooms below it (`tests/suite/layers.rs`).
+//! A room is a module of this table with the modules in it. A room uses only rooms below it (`tests/suite/layers.rs`).
 //!
 //! `docs/tutorial/drop-in.md` in the repository shows users how to run a program with it.
 

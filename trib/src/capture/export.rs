@@ -9,7 +9,7 @@ use tributary::engine::Capture;
 use crate::Failure;
 use crate::cli::capture::ExportOptions;
 
-/// Writes the lists of all ranks.
+/// Writes the lists of all ranks in one call of the capture.
 pub fn run(options: &ExportOptions) -> Result<(), Failure> {
     let capture = Capture::open(&options.capture)?;
     let calls = capture.calls();

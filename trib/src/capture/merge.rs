@@ -60,7 +60,7 @@ fn order(captures: &[Capture]) -> Result<Vec<(usize, usize)>, Failure> {
     Ok(all.into_iter().map(|(_, call)| call).collect())
 }
 
-/// Returns the header of the merged capture: that of `first`, with the names of all files and the time of all together.
+/// Returns the header of the merged capture: the header of `first` with the names of all files and the time of all captures.
 fn header(captures: &[Capture], first: &Capture) -> Header {
     let headers = || captures.iter().map(Capture::header);
     let mut files: Vec<&str> = headers().map(|header| header.file.as_str()).collect();

@@ -8,7 +8,7 @@ pub mod scaled;
 use crate::Failure;
 use crate::cli::capture::CaptureCommand;
 
-/// Runs one of the commands.
+/// Runs a command of `trib capture`.
 pub fn run(command: &CaptureCommand) -> Result<(), Failure> {
     match command {
         CaptureCommand::Info(options) => info::run(options),

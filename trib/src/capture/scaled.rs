@@ -12,7 +12,7 @@ const COUNTED: usize = 16;
 
 /// Write of a capture, scaled to a number of ranks.
 pub struct ScaledWrite {
-    /// Capture on this number of ranks.
+    /// The pattern of the capture, stretched to the wanted number of ranks.
     pub pattern: Stretched<Captured>,
     /// Number of the call in the capture.
     pub call: usize,

@@ -29,7 +29,7 @@ pub fn line(program: &Command, words: &[String], error: &Error) -> String {
     format!("{said}{others}{missing}; `{path} --help` has examples")
 }
 
-/// What the missing arguments are: the help of each.
+/// Returns the help text of each missing argument.
 fn missing(command: &Command, error: &Error) -> String {
     let Some(ContextValue::Strings(missing)) = error.get(ContextKind::InvalidArg) else { return String::new() };
     let told = missing.iter().filter_map(|name| {

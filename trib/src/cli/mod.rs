@@ -5,11 +5,11 @@
 //! | [`replay`] | the options that all replays share |
 //! | [`run`] | options of a run with the library |
 //! | [`groups`] | the commands in groups, for the help of all |
-//! | [`doctor`] | options of the look at a program and its surroundings |
+//! | [`doctor`] | options of the check of a program and its environment |
 //! | [`capture`] | options of commands on captures |
 //! | [`slow_file`] | options of a slow file system |
 //! | [`values`] | parsers of option values |
-//! | `mistake` | what is said of a line that cannot be parsed |
+//! | `mistake` | the messages about a command line that cannot be parsed |
 //! | [`compare`] | options of the comparison with an MPI library |
 //!
 //! The parameters of each pattern are in [`crate::source`], one file for each.

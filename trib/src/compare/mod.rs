@@ -1,4 +1,4 @@
-//! `trib compare`: measures a program in turns with the MPI library alone, with the MPI library's best hints, and with
+//! `trib compare`: measures a program in turns with the MPI library's own I/O, with the MPI library's best hints, and with
 //! the preload library.
 //!
 //! | module | holds |
@@ -9,7 +9,7 @@
 //! | `slow_file` | a slow file system |
 //! | `process` | one run |
 //! | `statistics` | medians and ratios |
-//! | `machine` | what is measured on |
+//! | `machine` | the machine on which the program is measured |
 
 pub mod build;
 pub mod machine;

@@ -77,8 +77,8 @@ fn text(file: &mut File) -> std::io::Result<String> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// Returns the most useful line of a failed run's output: the program's own, or else the first with letters. Launchers print
-/// rules of dashes around their messages.
+/// Returns the most useful line of a failed run's output: the first that the program itself begins with `compare: `, or else
+/// the first with letters. (Launchers print rules of dashes around their messages.)
 fn told(stderr: &str, stdout: &str) -> String {
     let lines = || stderr.lines().chain(stdout.lines()).filter(|line| line.contains(char::is_alphabetic));
     let own = lines().find(|line| line.starts_with("compare: "));

@@ -1,4 +1,4 @@
-//! A slow file system for a comparison: the preloaded library `slow_file.c`, and what it counts.
+//! A slow file system for a comparison: the preloaded library `slow_file.c`, and the calls and bytes that it counts.
 
 use std::path::{Path, PathBuf};
 
@@ -15,7 +15,7 @@ pub const FILE: &str = "TRIB_COMPARE_FILE";
 /// Number of bytes of a clock in the memory that processes share: the time, then calls, bytes read, bytes written.
 const CLOCK: usize = 32;
 
-/// Slow file system, until it is dropped.
+/// Slow file system, which lasts until this value is dropped.
 #[derive(Debug)]
 pub struct SlowFile {
     options: SlowFileOptions,
@@ -25,7 +25,7 @@ pub struct SlowFile {
     clocks: TempDir,
 }
 
-/// Reads and writes of files below the directory.
+/// Reads and writes of the files below the directory of the slow file system.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct FileTotals {
     /// Number of calls; a call that covers stripes of several servers counts for each.

@@ -8,7 +8,7 @@ use crate::launcher::Family;
 pub struct Variant {
     /// Differences from the MPI library's defaults, as text.
     pub setting: String,
-    /// Hints for MPI_File_open, for the write and for the read.
+    /// Hints for MPI_File_open: first the hints for the write, then the hints for the read.
     pub hints: [Vec<String>; 2],
     /// Arguments of the launcher.
     pub launcher: Vec<String>,

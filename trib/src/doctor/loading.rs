@@ -9,7 +9,7 @@ use crate::launcher::preload;
 const BEFORE: &str = "ERROR: ld.so: object '";
 
 /// Returns a problem for each library of LD_PRELOAD, and for `library`, that cannot be preloaded. Starts this program with
-/// them, and its dynamic linker says so.
+/// these libraries, and reads the dynamic linker's messages.
 pub fn problems(library: Option<&str>) -> Vec<String> {
     let inherited = std::env::var(preload::NAME).unwrap_or_default();
     let list = library.map_or(inherited.clone(), |library| preload::behind(&inherited, library));
@@ -29,7 +29,7 @@ pub fn problems(library: Option<&str>) -> Vec<String> {
     found
 }
 
-/// Returns the problem that a line of the dynamic linker tells, if it tells one.
+/// Returns the problem that a line of the dynamic linker reports; None if the line reports none.
 fn refused(line: &str, library: Option<&str>) -> Option<String> {
     let (name, rest) = line.strip_prefix(BEFORE)?.split_once('\'')?;
     let (_, why) = rest.split_once('(')?;

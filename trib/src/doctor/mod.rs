@@ -1,12 +1,12 @@
-//! `trib doctor`: finds problems of a program that is to run with the library. Of the command, it runs only the dynamic
+//! `trib doctor`: finds problems of a program that is to run with the library. Does not run the program. Runs only the dynamic
 //! linker, which lists the program's libraries, the launcher, which prints its version, and Python, which finds the MPI
-//! library of mpi4py. This program with the libraries of LD_PRELOAD shows which of these cannot be loaded.
+//! library of mpi4py. Also starts itself with the libraries of LD_PRELOAD, to find out which of them cannot be loaded.
 //!
 //! | module | holds |
 //! |---|---|
 //! | [`loading`] | libraries that cannot be preloaded |
 //! | [`program`] | what kind of file the program is |
-//! | [`mpi`] | the MPI library that it loads |
+//! | [`mpi`] | the MPI library that the program loads |
 //! | [`python`] | the MPI library that Python's mpi4py loads |
 //! | [`slots`] | ranks that a launcher refuses |
 //! | [`place`] | the file system of a path |
@@ -43,7 +43,7 @@ struct Findings {
     launcher: Option<Found>,
     /// Program of the command.
     program: Option<Program>,
-    /// MPI library that the program loads; without a program, the one that a program would load here.
+    /// MPI library that the program loads; without a program, the library that a program would load here.
     mpi: Option<MpiLibrary>,
     /// Path of the component that Open MPI finds by itself.
     component: Option<PathBuf>,
@@ -93,7 +93,7 @@ pub fn without_mpi(command: &[String]) -> Option<String> {
 /// neither if the launcher belongs to no MPI, as srun.
 ///
 /// # Errors
-/// The launcher is that of another MPI library, or cannot be started.
+/// The launcher belongs to another MPI library, or cannot be started.
 pub fn check_launcher(command: &[String]) -> Result<(), Failure> {
     let Some(family) = launcher::of(&command[0])?.and_then(|launcher| launcher.family) else { return Ok(()) };
     let program = words::place(command, 1).and_then(|at| Program::from_word(&command[at]).ok());

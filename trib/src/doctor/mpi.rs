@@ -15,7 +15,7 @@ use crate::compare::process;
 use crate::launcher::{Family, preload};
 use crate::{Failure, say};
 
-/// Maximum time of a process that loads a library. One that takes longer is assumed to hang.
+/// Maximum time of a process that loads a library. A process that takes longer is assumed to hang.
 const LIMIT: Duration = Duration::from_secs(30);
 
 /// MPI library that a program loads.
@@ -49,7 +49,7 @@ struct Loaded {
 
 const ABIS: [Abi; 3] = [Abi::Mpich, Abi::OpenMpi, Abi::Standard];
 
-/// Returns the MPI library of the program; if the program names none, the one that would be loaded under a launcher of
+/// Returns the MPI library of the program; if the program names none, the library that would be loaded under a launcher of
 /// this family.
 pub fn of(program: Option<&Program>, family: Option<Family>, problems: &mut Vec<String>) -> Option<MpiLibrary> {
     let listed = match program.filter(|program| program.is_preloadable()).map(listed) {

@@ -38,10 +38,10 @@ pub struct FileStripes {
 }
 
 impl FilePlace {
-    /// Finds the file system of a file or a directory; of a missing file, that of its directory. A missing directory is
-    /// a problem, and so is one in which this user can make no file.
+    /// Finds the file system of a file or a directory; for a missing file, the file system of its directory. Reports a problem
+    /// if that directory is missing, or if this user cannot create a file in it.
     pub fn from_path(path: &Path, problems: &mut Vec<String>) -> Self {
-        // Nobody need write where they ask.
+        // This user need not be able to write in the current directory, which is only the default path.
         let is_default = path == Path::new(DEFAULT_PATH);
         let path = std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
         let missing = path.parent().filter(|folder| !path.exists() && !folder.is_dir());

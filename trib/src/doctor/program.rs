@@ -142,7 +142,7 @@ fn this_machine() -> Option<u16> {
     }
 }
 
-/// Returns the interpreter of a script: the word after `#!` or, after env, the first word that is no option.
+/// Returns the interpreter of a script: the first text after `#!` or, if that is env, env's first argument that is no option.
 fn interpreter(bytes: &[u8]) -> Option<String> {
     let line = bytes.strip_prefix(b"#!")?.split(|&byte| byte == b'\n').next()?;
     let line = String::from_utf8_lossy(line).into_owned();

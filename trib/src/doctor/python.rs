@@ -9,7 +9,7 @@ use crate::Failure;
 use crate::compare::process;
 use crate::launcher::{file_name, preload};
 
-/// Maximum time of the Python process. One that takes longer is assumed to hang.
+/// Maximum time of the Python process. A process that takes longer is assumed to hang.
 const LIMIT: Duration = Duration::from_secs(10);
 
 /// Python program that prints the file of the MPI library that mpi4py loads, or why it loads none; nothing if there is
@@ -32,13 +32,13 @@ for line in open("/proc/self/maps"):
         break
 "#;
 
-/// Returns the path of the MPI library that mpi4py loads in this program; none if the program is no Python, or has no
-/// mpi4py.
+/// Returns the path of the MPI library that mpi4py loads in this program. None if the program is not Python, or if there is
+/// no mpi4py.
 ///
 /// # Errors
 /// mpi4py is there and loads no MPI library.
 pub fn library(program: &Program) -> Result<Option<PathBuf>, Failure> {
-    // Version managers have a script of this name, which runs the Python of a folder.
+    // The `python` of a version manager is a script. That script then runs the Python that is set for the folder.
     let Some(python) = program.script.iter().chain([&program.path]).find(|path| is_python(path)) else {
         return Ok(None);
     };

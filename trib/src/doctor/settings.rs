@@ -77,7 +77,7 @@ impl Settings {
             Ok(given) => given,
             Err(error) => {
                 let said = error.to_string();
-                // The first fault of a file that TRIB_CONF names is this error, too.
+                // This error may also be the first fault of the file that TRIB_CONF names. Then it is reported only once.
                 if faults.is_empty() || !said.contains("TRIB_CONF=") {
                     problems.push(said);
                 }

@@ -1,5 +1,5 @@
-//! Finds ranks that a launcher refuses: Open MPI starts as many ranks on a host as it has cores, unless it is told
-//! otherwise.
+//! Finds ranks that a launcher refuses: Open MPI starts at most one rank a core on a host, unless an option or a variable
+//! allows more.
 
 use std::collections::HashSet;
 

@@ -1,4 +1,4 @@
-//! All numbers computed from a capture, over all ranks and calls.
+//! Computes all numbers of `trib explain` from a capture, over all ranks and calls.
 
 use std::collections::BTreeMap;
 
@@ -33,9 +33,9 @@ pub struct Account {
     pub library: String,
     /// Time from the open to the close, in seconds.
     pub seconds: f64,
-    /// Number of ranks.
+    /// Number of ranks that opened the file.
     pub ranks: usize,
-    /// Number of nodes.
+    /// Number of nodes on which these ranks ran.
     pub nodes: usize,
     /// Name of the file's storage driver.
     pub driver: String,
@@ -59,7 +59,7 @@ pub struct Account {
     pub kinds: Vec<Kind>,
     /// All calls in the capture, in order.
     pub calls: Vec<CallAccount>,
-    /// Data that aggregators receive in the first call of each kind, for the kinds with the most bytes.
+    /// Data that aggregators receive in the first call of each of the `PLANNED` kinds of calls that move the most bytes.
     pub planned: Vec<Planned>,
     /// Reason why calls cannot be planned; `None` if they are planned.
     pub not_planned: Option<String>,
@@ -89,7 +89,7 @@ pub struct DirectionAccount {
     pub calls: usize,
     /// Number of requests (extents of the file) of all ranks.
     pub requests: u64,
-    /// Number of bytes of all ranks.
+    /// Number of bytes that all ranks wrote, or read.
     pub bytes: u64,
     /// Statistics of the request lengths.
     pub sizes: Sizes,
@@ -110,17 +110,17 @@ pub struct RankAccount {
     pub node: usize,
     /// Number of the rank's requests.
     pub requests: u64,
-    /// Number of the rank's bytes.
+    /// Number of bytes that the rank wrote and read.
     pub bytes: u64,
     /// Time that the rank spent in calls, in seconds.
     pub in_calls: f64,
-    /// Part of `in_calls` in which the rank waited for the last rank to come, in seconds.
+    /// Part of `in_calls` in which the rank waited for the last rank to enter the call, in seconds.
     pub waited: f64,
-    /// Number of calls to which the rank came last.
+    /// Number of calls that this rank entered last.
     pub last_to: usize,
     /// Time that the other ranks waited for this rank, in seconds: the mean over the other ranks, summed over calls.
     pub kept_waiting: f64,
-    /// Time of each phase on this rank alone, in seconds; `None` if the capture has no timeline of the rank.
+    /// Time of each phase on this rank only, in seconds; `None` if the capture has no timeline of the rank.
     pub seconds: Option<Seconds>,
 }
 
@@ -143,7 +143,7 @@ pub struct Owner {
     pub covered: u64,
     /// Fan-in of these windows: the number of ranks with data for a window.
     pub fan_in: FanIn,
-    /// Time of each phase on this rank alone, in seconds.
+    /// Time of each phase on this rank only, in seconds.
     pub seconds: Seconds,
     /// First windows of the aggregator, with the times of the exchange and of the write or read.
     pub rounds: Vec<Round>,
@@ -262,7 +262,7 @@ fn calls(capture: &Capture, all: &[Vec<Call>], timeline: &[Vec<Visit>]) -> Resul
     Ok(calls)
 }
 
-/// Plans the first call of each kind, for the kinds with the most bytes.
+/// Plans the first call of each of the [`PLANNED`] kinds of calls that move the most bytes.
 fn plans(capture: &Capture, all: &[Vec<Call>], kinds: &[Kind], hints: &Hints) -> Result<Vec<Planned>, Failure> {
     let topology = capture.topology()?;
     let mut largest: Vec<&Kind> = kinds.iter().filter(|kind| kind.bytes > 0).collect();

@@ -20,7 +20,7 @@ pub struct Advice {
     /// Number of the call, if the advice is about a single call.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub call: Option<usize>,
-    /// The sentence.
+    /// The advice as a sentence.
     pub says: String,
 }
 
@@ -47,7 +47,7 @@ pub fn of(account: &Account) -> Vec<Advice> {
     advice
 }
 
-/// Returns advice about calls that waited for a late rank: the [`LATE`] calls whose last rank came latest.
+/// Returns advice about calls that waited for a late rank: the [`LATE`] calls that their last rank entered latest.
 fn late_ranks(account: &Account) -> Vec<Advice> {
     let mut calls: Vec<_> = account.calls.iter().filter(|call| call.is_of_waiting() && call.late >= NOTABLE).collect();
     calls.sort_by(|one, other| other.late.total_cmp(&one.late));

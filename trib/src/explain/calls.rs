@@ -1,4 +1,4 @@
-//! Times of each collective call: when ranks came, how long the call took, and who waited for whom.
+//! Times of each collective call: when ranks entered it, how long the call took, and who waited for whom.
 
 use serde::Serialize;
 use tributary::engine::CallReport;
@@ -17,27 +17,27 @@ pub struct CallAccount {
     pub ranks: u64,
     /// Number of requests (extents of the file) of all ranks.
     pub requests: u64,
-    /// Number of bytes of all ranks.
+    /// Number of bytes that all ranks wrote, or read.
     pub bytes: u64,
     /// Number of contiguous pieces of memory of all ranks.
     pub memory_pieces: u64,
     /// Number of bytes of the ranks whose data is in one piece of memory.
     pub contiguous_bytes: u64,
-    /// Time when the first rank came.
+    /// Time when the first rank entered the call.
     pub start: f64,
-    /// Time when the last rank came.
+    /// Time when the last rank entered the call.
     pub last_start: f64,
-    /// Time when the last rank left.
+    /// Time when the last rank returned from the call.
     pub end: f64,
-    /// Rank that came last.
+    /// Rank that entered the call last.
     pub last_rank: Rank,
-    /// Time by which the last rank came later than the median of all ranks.
+    /// Time by which the last rank entered the call later than the median of all ranks.
     pub late: f64,
-    /// Time by which the last rank came later than the rank before it.
+    /// Time by which the last rank entered the call later than the second to last rank.
     pub late_alone: f64,
-    /// Time by which the last rank had left the previous call later than the median of all ranks; 0 for the first call.
+    /// Time by which this last rank had returned from the previous call later than the median of all ranks; 0 for the first call.
     pub left_late: f64,
-    /// Rank that left last, and the time from the arrival of the last rank until then.
+    /// Rank that returned last, and the time from the arrival of the last rank until this rank returned.
     pub slowest: (Rank, f64),
     /// Time that the other ranks waited for the last rank: the mean over the other ranks.
     pub waited: f64,
@@ -47,12 +47,12 @@ pub struct CallAccount {
     pub error: Option<String>,
 }
 
-/// Times when a rank came to a call and left it.
+/// Times when a rank entered a call and returned from it.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub struct Visit {
-    /// Time when the rank came, in seconds.
+    /// Time when the rank entered the call, in seconds.
     pub start: f64,
-    /// Time when the rank left, in seconds.
+    /// Time when the rank returned from the call, in seconds.
     pub end: f64,
 }
 
@@ -63,15 +63,15 @@ impl Visit {
         Self { start, end: start + call.took.as_secs_f64() }
     }
 
-    /// Returns the time that the rank waited for the last rank, which came at `last_start`, in seconds. The time is 0
-    /// if the rank had left by then, which is possible if ranks access the file each by itself.
+    /// Returns the time that the rank waited for the last rank, which entered the call at `last_start`, in seconds. The time is
+    /// 0 if the rank had returned before, which is possible if each rank accesses the file by itself.
     pub fn waits(&self, last_start: f64) -> f64 {
         if self.end > last_start { last_start - self.start } else { 0.0 }
     }
 }
 
 impl CallAccount {
-    /// Returns the account of call `number`, before any rank is added.
+    /// Returns the account of call `number`, before [`CallAccount::add`] adds the ranks.
     pub fn new(outcome: &CallOutcome, call: &Call, number: usize) -> Self {
         let (report, error) = (outcome.report.clone(), outcome.error.clone());
         Self {
@@ -96,7 +96,7 @@ impl CallAccount {
         }
     }
 
-    /// Adds one rank's call.
+    /// Adds one rank's call to the sums over all ranks.
     pub fn add(&mut self, call: &Call) {
         self.ranks += u64::from(call.file.count() > 0);
         self.requests += call.file.count();

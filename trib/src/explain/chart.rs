@@ -306,7 +306,7 @@ fn rounds_of(plan: &Planned) -> Vec<u64> {
     rounds
 }
 
-/// Returns a sentence about what the fan-in chart of a plan leaves out; `None` if the chart shows everything.
+/// Returns a sentence about the aggregators and rounds that the fan-in chart of a plan leaves out; `None` if there are none.
 pub fn left_out(plan: &Planned) -> Option<String> {
     let (aggregators, rounds) = (plan.aggregators.len(), rounds_of(plan).len());
     (aggregators > CELLS.0 || rounds > CELLS.1).then(|| {

@@ -9,9 +9,9 @@ use super::calls::CallAccount;
 /// groups calls the same way.
 #[derive(Debug, Clone, Serialize)]
 pub struct Kind {
-    /// Number of the first call.
+    /// Number of the first of these calls on the file, from 0.
     pub first: usize,
-    /// Number of calls.
+    /// Number of these calls.
     pub count: usize,
     /// Direction: `write` or `read`.
     pub direction: &'static str,
@@ -19,13 +19,13 @@ pub struct Kind {
     pub ranks: u64,
     /// Number of requests of all ranks in one call.
     pub requests: u64,
-    /// Number of bytes of all ranks in one call.
+    /// Number of bytes that all ranks wrote, or read, in one call.
     pub bytes: u64,
     /// Number of contiguous pieces of memory of all ranks in one call.
     pub memory_pieces: u64,
     /// Path of the calls, as in reports, or `failed`.
     pub path: String,
-    /// Reason for the path, or the error.
+    /// Reason for the path, or the error of failed calls.
     pub why: String,
     /// Number of calls that reused the plan of an earlier call.
     pub plans_reused: usize,

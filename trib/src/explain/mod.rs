@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `account` | all numbers computed from a capture, over all ranks and calls |
 //! | `sizes` | minimum, median, maximum and histogram of request lengths |
-//! | `calls` | each call: when ranks came, how long the call took, who waited for whom |
+//! | `calls` | each call: when ranks entered it, how long the call took, who waited for whom |
 //! | `kinds` | groups of consecutive calls that are alike |
 //! | `planned` | fan-in and message sizes of a call, from the engine's own planning |
 //! | `sentences` | sentences that describe the numbers |

@@ -19,7 +19,7 @@ use crate::Failure;
 /// Data and messages that aggregators would receive in one call.
 #[derive(Debug, Clone, Serialize)]
 pub struct Planned {
-    /// Number of the call.
+    /// Number of the call on the file, from 0.
     pub call: usize,
     /// Ranks of the aggregators, ascending.
     pub aggregators: Vec<Rank>,

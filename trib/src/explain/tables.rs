@@ -39,7 +39,7 @@ pub fn key(class: &str, says: &str) -> Markup {
     html! { span.legend { span class={ "key " (class) } {} (says) } }
 }
 
-/// Returns the table of kinds of calls, with what the library chose for each.
+/// Returns the table of kinds of calls, with the library's choices for each kind.
 pub fn kinds(account: &Account) -> Option<Markup> {
     let row = |kind: &Kind| {
         vec![

@@ -9,10 +9,10 @@ use nix::sys::resource::{Resource, setrlimit};
 use nix::sys::signal::{SaFlags, SigAction, SigHandler, SigSet, Signal, kill, raise, sigaction};
 use nix::unistd::Pid;
 
-/// Exit code of a process that a signal ended, minus the number of the signal; as in a shell.
+/// A process that a signal ended has this exit code plus the number of the signal, as in a shell.
 const BY_SIGNAL: i32 = 128;
 
-/// Signals that are passed on to the child: those that end a job, and those that programs use as messages.
+/// Signals that are passed on to the child: signals that end a job, and signals that programs use as messages.
 const PASSED_ON: [Signal; 6] =
     [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP, Signal::SIGQUIT, Signal::SIGUSR1, Signal::SIGUSR2];
 
@@ -21,8 +21,8 @@ static CHILD: AtomicI32 = AtomicI32::new(0);
 /// Signal that arrived before the child started.
 static EARLY: AtomicI32 = AtomicI32::new(0);
 
-/// Signal handler that passes a signal on to the child. A signal of the terminal has reached the child already, which
-/// is in the same process group.
+/// Signal handler that passes a signal on to the child, unless the signal comes from the terminal: that signal reaches the
+/// child too, which is in the same process group.
 extern "C" fn pass_on(signal: c_int, info: *mut siginfo_t, _: *mut c_void) {
     // SAFETY: the kernel gives a handler with SA_SIGINFO a whole siginfo_t.
     if unsafe { (*info).si_code } > 0 {

@@ -11,7 +11,7 @@ use crate::Failure;
 pub struct Ready {
     /// Words of the command.
     pub words: Vec<String>,
-    /// Environment variables of the command in addition to those of this process.
+    /// Environment variables of the command in addition to this process's variables.
     pub environment: Vec<(String, String)>,
     /// Launcher option that sets the ranks' variables; none if the environment sets them.
     pub option: Option<&'static str>,

@@ -50,18 +50,18 @@ fn variable(folder: &Path, others: Option<&str>) -> Option<(String, String)> {
     Some((PATH.to_string(), format!("{folder}:{others}")))
 }
 
-/// Returns the value that the variable has in the environment.
+/// Returns the value of [`PATH`] in this process's environment.
 fn inherited() -> Option<String> {
     std::env::var(PATH).ok()
 }
 
-/// Returns true if the ranks of this launcher find components by the variable: those of Open MPI 4. (That of Open MPI 5
-/// gives the value to PMIx too, which prints errors about a folder of components that are not its own.)
+/// Returns true if the ranks of this launcher find components by the variable: the ranks of Open MPI 4. (The launcher of
+/// Open MPI 5 gives the value to PMIx too, which prints errors about a folder of components that are not its own.)
 fn is_found_by(launcher: &Launcher, word: &str) -> bool {
     launcher.family == Some(Family::OpenMpi) && series_of(word) == Some(4)
 }
 
-/// Returns the major version in what a launcher of Open MPI prints, as in `mpiexec (OpenRTE) 4.1.4`.
+/// Returns the major version that a launcher of Open MPI prints, as in `mpiexec (OpenRTE) 4.1.4`.
 fn series_of(word: &str) -> Option<u32> {
     let output = Command::new(word).arg("--version").env_remove(preload::NAME).output().ok()?;
     series_in(&String::from_utf8_lossy(&output.stdout))

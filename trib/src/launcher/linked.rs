@@ -1,8 +1,9 @@
 //! Libraries that a program is linked with and that decide how ours is loaded.
 //!
-//! Darshan, if the program is linked with it, stands behind a preloaded library, and counts no call that this library
-//! runs. The same file in front of ours in LD_PRELOAD is loaded once, in that place. PnetCDF 1.15 opens no file by
-//! MPI unless a preloaded library chooses its driver, so Open MPI would not load our component.
+//! Darshan, if the program is linked with it, comes after a preloaded library in the dynamic linker's order, and then counts
+//! no call that this library runs. If LD_PRELOAD names Darshan's file in front of ours, the linker loads the file there, and
+//! only once. PnetCDF 1.15 opens no file by MPI unless a preloaded library chooses its driver, so Open MPI would not load our
+//! component.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -3,8 +3,8 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`command`], [`child`] | a command with variables for its ranks; one that is waited for |
-//! | `srun` | the one option of srun |
+//! | [`command`], [`child`] | a command with variables for its ranks; a command that runs as a child process |
+//! | `srun` | srun's option `--export` |
 //! | [`program`] | which word of a command is the program |
 //! | [`library`] | where the library to preload is |
 //! | [`component`] | the component of Open MPI, which is not preloaded |
@@ -37,7 +37,7 @@ pub enum Family {
 }
 
 impl Family {
-    /// Returns the suffix of the family's tools in distributions.
+    /// Returns the suffix of the names of the family's tools in distributions, as in `mpiexec.mpich`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Mpich => "mpich",
@@ -78,7 +78,7 @@ enum VariableForm {
     Pair(&'static str),
     /// `-x NAME=VALUE`
     Joined(&'static str),
-    /// `--env=NAME=VALUE` behind the command of flux, where `$` begins a name.
+    /// `--env=NAME=VALUE` after the command of flux, such as `flux run`. In flux a `$` begins the name of a variable.
     Flux,
     /// `--export=ALL,NAME=VALUE`
     Export,

@@ -6,7 +6,7 @@ use std::path::Path;
 use super::{file_name, library};
 use crate::Failure;
 
-/// Name of the variable.
+/// Environment variable with the list of libraries to preload.
 pub const NAME: &str = "LD_PRELOAD";
 
 /// Returns the path of the library in a form for LD_PRELOAD.
@@ -23,14 +23,14 @@ pub fn word(library: &Path) -> Result<String, Failure> {
     })
 }
 
-/// Returns a list in which the library `first` is before all others, and only there.
+/// Returns a list in which the library `first` comes before all others, and only there.
 pub fn before(first: &str, list: &str) -> String {
     let others =
         list.split([':', ' ', '\t', '\n']).filter(|word| !word.is_empty() && file_name(word) != file_name(first));
     [first].into_iter().chain(others).collect::<Vec<_>>().join(":")
 }
 
-/// Returns a list in which `library` is behind all others, and only there.
+/// Returns a list in which `library` comes after all others, and only there.
 pub fn behind(before: &str, library: &str) -> String {
     let others = others(before).into_iter().chain([library]);
     others.collect::<Vec<_>>().join(":")
@@ -66,7 +66,7 @@ pub fn into(words: &mut [String], library: &str, first: Option<&str>, inherited:
 }
 
 /// Returns the text before the name of LD_PRELOAD in a word, and the list, if the word sets one. The option of srun,
-/// which may set other variables behind the list, is handled in `srun`.
+/// which may set other variables after the list, is handled in `srun`.
 fn set(word: &str) -> Option<(&str, &str)> {
     let (option, list) = word.split_once("LD_PRELOAD=")?;
     let is_option = option.starts_with('-') && !option.contains(char::is_whitespace) && !option.contains("export");

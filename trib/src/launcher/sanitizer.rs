@@ -1,5 +1,5 @@
-//! Detects AddressSanitizer in a program. If its runtime is a shared library, it must come first in LD_PRELOAD, or it
-//! ends the program.
+//! Detects AddressSanitizer in a program. If the sanitizer's runtime is a shared library, it must come first in LD_PRELOAD;
+//! otherwise the runtime ends the program.
 
 use std::path::{Path, PathBuf};
 

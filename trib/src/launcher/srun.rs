@@ -24,7 +24,7 @@ pub fn export(
         (Some(at), _) => (at, 1, words[at].trim_start_matches("--export=")),
         (None, _) => (0, 0, own.filter(|list| !list.is_empty()).unwrap_or("ALL")),
     };
-    // NONE and NIL are words of their own: a list without ALL says the same.
+    // `NONE` and `NIL` mean an empty list: a list without `ALL` exports only the variables that it names.
     let is_nothing = ["NONE", "NIL"].iter().any(|word| list.eq_ignore_ascii_case(word));
     let mut items: Vec<String> = if is_nothing { vec![] } else { list.split(',').map(str::to_string).collect() };
     let has_all = items.iter().any(|item| item.eq_ignore_ascii_case("ALL"));

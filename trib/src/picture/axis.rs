@@ -8,12 +8,12 @@ pub struct Axis {
 }
 
 impl Axis {
-    /// Creates a linear axis.
+    /// Creates a linear axis from the values at its two ends and their coordinates.
     pub fn linear(values: (f64, f64), places: (f64, f64)) -> Self {
         Self { values, places, log: false }
     }
 
-    /// Creates an axis with a margin around all values; a linear one begins at 0. None without values, or if values on
+    /// Creates an axis with a margin around all values; a linear axis begins at 0. None without values, or if values on
     /// a logarithmic axis are 0 or less.
     pub fn around(all: impl Iterator<Item = f64>, log: bool, places: (f64, f64)) -> Option<Self> {
         let (least, most) =

@@ -1,8 +1,8 @@
-//! Parts of which pictures are drawn.
+//! The parts of which pictures are composed.
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`axis`] | the places of values, and ticks |
+//! | [`axis`] | the coordinates of values on an axis, and its ticks |
 //! | [`ink`] | colours, rectangles, text |
 
 pub mod axis;

@@ -2,8 +2,8 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`variables`] | what the ranks' environment has |
-//! | [`after`] | what is said when it has ended |
+//! | [`variables`] | the environment variables of the ranks |
+//! | [`after`] | explains the captures when the command has ended |
 //! | [`gain`] | a run without the library and one with it |
 
 mod after;
@@ -28,7 +28,7 @@ use crate::{Failure, compare, doctor, say};
 const NOT_FOUND: i32 = 127;
 const NOT_RUN: i32 = 126;
 
-/// Runs the command.
+/// Runs the user's command with the library in its ranks.
 ///
 /// # Errors
 /// Mistakes in the options that are found before anything is started.
@@ -77,12 +77,12 @@ fn not_started(command: &Command, cause: &std::io::Error) -> ! {
 /// Command to run, and the line about it.
 struct RunPlan {
     ready: Ready,
-    /// Line for the user that says what is done.
+    /// Line for the user that says how the library gets into the ranks.
     line: String,
 }
 
 impl RunPlan {
-    /// Creates the command with the library.
+    /// Creates the command that runs the user's command with the library.
     fn new(options: &RunOptions) -> Result<Self, Failure> {
         let found = library::library(options.library.as_deref())?;
         if let Some(plan) = Self::by_component(options, &found)? {
@@ -186,12 +186,12 @@ fn add_kept_back(variables: &mut Vec<(String, String)>, launcher: &Launcher) {
     }
 }
 
-/// Returns what the line for the user says if the library is off.
+/// Returns the part of the line for the user about a library that is switched off; empty if the library is on.
 fn off() -> &'static str {
     if tributary::is_disabled() { "; TRIB_DISABLE is set, so MPI runs all calls" } else { "" }
 }
 
-/// Returns the line for the user that says what is done.
+/// Returns the line for the user that says how the library gets into the ranks.
 fn line(library: &str, (launcher, ready): (Option<&Launcher>, &Ready), others: &[String]) -> String {
     let word = &ready.words[0];
     let into = match (launcher, ready.option) {

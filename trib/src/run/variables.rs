@@ -14,7 +14,7 @@ pub fn of(options: &RunOptions) -> Result<Vec<(String, String)>, Failure> {
     let mut set = |name: &str, value: &str| variables.push((name.to_string(), value.to_string()));
     hints::check(&options.hints)?;
     if !options.hints.is_empty() {
-        // The last of equal keys wins.
+        // The last value of a key holds, so the options come after the environment.
         let before = std::env::var("TRIB_HINTS").ok().filter(|text| !text.trim().is_empty());
         let lines = before.iter().chain(&options.hints).flat_map(|text| text.lines());
         let pairs = lines.map(|line| line.split('#').next().unwrap_or_default().trim()).filter(|line| !line.is_empty());
@@ -23,7 +23,7 @@ pub fn of(options: &RunOptions) -> Result<Vec<(String, String)>, Failure> {
     match options.report {
         Some(ReportForm::Table) => {
             set("TRIB_REPORT", "1");
-            // The ranks have no terminal.
+            // The ranks have no terminal to ask for its width.
             if let Some(width) = listing::width_of_errors() {
                 set("COLUMNS", &width.to_string());
             }
@@ -39,8 +39,8 @@ pub fn of(options: &RunOptions) -> Result<Vec<(String, String)>, Failure> {
     Ok(variables)
 }
 
-/// Returns the directory for captures and their limit, if the options ask for any: the option's, that of TRIB_CAPTURE, or the
-/// default. The path is absolute, because ranks may run in another directory than this process.
+/// Returns the directory for captures and their limit, if the options ask for captures: the directory of the option, of
+/// TRIB_CAPTURE, or the default. The path is absolute, because ranks may run in another directory than this process.
 ///
 /// # Errors
 /// There is no current directory. A value of the option or of TRIB_CAPTURE that is not allowed.

@@ -208,7 +208,7 @@ impl Subcommand for Chosen {
     }
 }
 
-/// Returns the row of the pattern called `name`.
+/// Returns the row of [`SOURCES`] for the pattern with this name.
 pub fn find(name: &str) -> Option<&'static PatternSource> {
     SOURCES.iter().find(|source| source.name == name)
 }

@@ -74,9 +74,9 @@ pub fn set_atomicity(function: &'static InterposedFunction, arguments: &[Word]) 
     })
 }
 
-/// Handles MPI_File_sync: syncs what MPI and the engine's aggregators have written. Collective over the file's ranks. All
-/// ranks raise the error of one rank. MPI does not call this rank's error handler before the ranks have agreed: an
-/// exception from the handler would leave the other ranks waiting.
+/// Handles MPI_File_sync: syncs the bytes that MPI and the engine's aggregators have written. Collective over the file's
+/// ranks. All ranks raise the error of one rank. MPI does not call this rank's error handler before the ranks have agreed:
+/// an exception from the handler would leave the other ranks waiting.
 pub fn sync(function: &'static InterposedFunction, arguments: &[Word]) -> Answer {
     let [handle] = *arguments else { return Answer::Pass };
     let Some(shared) = files::find(handle) else { return Answer::Pass };
@@ -113,10 +113,10 @@ fn run(
 }
 
 /// Runs a collective call of MPI, the function and its arguments, between two agreements, if the engine has opened the
-/// file, and returns the answer to the program's call. After a failure that is MPI's code on a rank where MPI's call
-/// failed, and on all ranks, or on all other ranks, the error that the ranks have agreed on. Otherwise returns None, and
-/// MPI must run the call; with `unopened`, the ranks of a file that the engine may open later have then checked that all
-/// are in the same call. `then` changes the file's state after success on all ranks. Collective.
+/// file. Returns the answer to the program's call: after a failure, a rank on which MPI's call failed gets MPI's code, and
+/// all other ranks get the error that the ranks have agreed on. Returns None if the engine has not opened the file; MPI must
+/// then run the call. If `unopened` is given, the ranks of such a file first check that all are in the same call. `then`
+/// changes the file's state after success on all ranks. Collective.
 fn between(
     shared: &Arc<SharedFile>,
     kind: CallKind,
@@ -184,7 +184,7 @@ fn failure(handle: Word, code: c_int, error: tributary::Error, prints: bool) -> 
     if code == SUCCESS { Answer::Raise { file: handle, error, prints } } else { mpi_failure(handle, code) }
 }
 
-/// Returns the answer that raises MPI's code.
+/// Returns the answer that calls the file's error handler with MPI's code.
 fn mpi_failure(handle: Word, code: c_int) -> Answer {
     let raised: Box<dyn FnOnce()> = Box::new(move || {
         raise(handle, code);

@@ -24,7 +24,7 @@ extern "C-unwind" fn profiling() -> Word {
 }
 
 fn end(function: &'static InterposedFunction) -> Word {
-    // Files that the program has not closed.
+    // Writes the buffered bytes of files that the program has not closed.
     tributary::engine::write_everything();
     let is_to_report = interposition::is_active(Interposition::Preloaded) && (job::has_line() || is_without_files());
     if is_to_report { enter(function, &[], report_first) } else { function.call(&[]) }

@@ -95,8 +95,8 @@ pub fn some(arguments: &[Word]) -> Result<(), c_int> {
     Ok(())
 }
 
-/// Returns true if a request has ended, is null or inactive, as far as MPI knows: MPICH never finds out that an independent
-/// MPI_File_iwrite_at has. An error is MPI's code.
+/// Returns true if, as far as MPI knows, a request has ended, or is null or inactive. (MPICH never finds out that an
+/// independent MPI_File_iwrite_at has ended.) An error is MPI's code.
 pub fn has_ended(request: MPI_Request) -> Result<bool, c_int> {
     ended(request, ignored())
 }

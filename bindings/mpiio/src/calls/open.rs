@@ -145,8 +145,8 @@ pub fn open(function: &'static InterposedFunction, arguments: &[Word]) -> Answer
     })
 }
 
-/// Returns true if independent calls on a file use this library's own handle, if ROMIO's driver for NFS opens it: the file is
-/// on NFS, no prefix names another driver, and the site does not leave the file to MPI. Local.
+/// Returns true if independent calls on a file are to use this library's own handle once ROMIO's driver for NFS has opened the
+/// file: it is on NFS, no prefix names another driver, and the site does not leave the file to MPI. Local.
 fn has_own_handle(path: &Path, (name, amode): (&CStr, c_int), asked: &Result<FileHints, Error>) -> bool {
     let is_wanted = asked.as_ref().is_ok_and(|asked| own_handle::is_wanted(path, amode, asked));
     let is_of_other_driver = prefixed(name.to_bytes()).is_some_and(|all| all.prefix != "nfs");
@@ -246,7 +246,7 @@ fn named(
     let found = SystemFiles.file_system(&path_of(name)).map_or(0, |found| found.magic);
     let Some((_, driver)) = ROMIO_DRIVERS.iter().find(|(magic, _)| *magic == found) else { return last(then) };
     let (kept, first) = with(driver);
-    // The error handler of files that are not open must not be called in the first attempt.
+    // In the first attempt, MPI must not call the error handler of files that are not open.
     Answer::quiet_call(handles().file_null.0, function, &first, move |code| {
         drop(kept);
         if code as c_int == SUCCESS { then(code) } else { last(then) }

@@ -32,7 +32,7 @@ pub fn by_own_handle(form: Form, arguments: &[Word]) -> Option<Answer> {
     let call = CallArguments::parse(form, arguments)?;
     let (_, view) = shared.pointer().own()?;
     shared.wait_for_writes(|| None);
-    // A step that is dropped moves the file pointer back.
+    // If the step is dropped, the file pointer moves back.
     let step = Step::of(&call, &shared);
     // SAFETY: the program's buffer is valid for its count and datatype, and nothing else uses it during the call.
     let access = unsafe { call.access(&View::Engine(view), step.as_ref().map(|step| step.offset)) };
@@ -43,7 +43,7 @@ pub fn by_own_handle(form: Form, arguments: &[Word]) -> Option<Answer> {
         Ok(bytes) => {
             // SAFETY: the status of the program's call.
             unsafe { status::set(call.result as *mut _, bytes) };
-            // ROMIO's pointer stops at the end of the file.
+            // The pointer stops at the end of the file, as ROMIO's does.
             step.into_iter().for_each(|step| step.keep_part(bytes));
             Answer::code(SUCCESS)
         }
@@ -79,7 +79,7 @@ pub fn at_offset(form: Form, function: &'static InterposedFunction, arguments: &
 }
 
 /// Runs an independent write of the file `arguments[0]`, of the form `form`, as a call of MPI's function `at` with an
-/// explicit offset, or piece by piece ([`sieving`](crate::file::sieving)). An error is one of the program's handle.
+/// explicit offset, or piece by piece ([`sieving`](crate::file::sieving)). The program gets an error on its own handle.
 pub fn write_at(
     form: Form,
     at: &'static InterposedFunction,
@@ -136,7 +136,7 @@ impl LockedRange {
 impl Drop for LockedRange {
     fn drop(&mut self) {
         if let Some(sieving) = &self.0.sieving {
-            // The lock ends with the handle at the latest.
+            // If this fails, the lock ends when the handle is closed.
             sieving.pieces.lock(self.1.clone(), false);
         }
     }

@@ -1,7 +1,7 @@
 //! Answers PnetCDF when it looks for the hint `nc_driver`: MPI-IO.
 //!
 //! PnetCDF 1.15 and later writes through GIO, a library inside of it, without MPI-IO and so without this library. In
-//! `ncmpi_create` and `ncmpi_open` it looks for the hint among the program's hints and those of PNETCDF_HINTS, by
+//! `ncmpi_create` and `ncmpi_open` it looks for the hint among the program's hints and the hints of PNETCDF_HINTS, by
 //! MPI_Info_get. If neither has the hint, this library answers `mpiio`. So the program's own choice counts, and the
 //! answer reaches C and Fortran, and a PnetCDF that is linked statically. Earlier versions do not look for the hint.
 

@@ -225,7 +225,7 @@ impl TakenRequests {
         Self { requests: unsafe { RequestArray::from_raw(count, requests) }, statuses }
     }
 
-    /// Returns the calls in flight that these requests stand for; None if any request is another one.
+    /// Returns the calls in flight that these requests stand for; None if any request is not one of this library.
     fn tickets(&self) -> Option<Vec<Arc<CallTicket>>> {
         self.requests.active().map(|(_, request)| pending::live(request)).collect()
     }

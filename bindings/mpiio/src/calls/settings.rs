@@ -19,8 +19,8 @@ use crate::mpi::next::InterposedFunction;
 use crate::view::pointer::Pointer;
 use crate::view::{KnownView, View};
 
-/// Key of ROMIO's answer whether a written byte is visible to all ranks when the call that writes it returns. ROMIO's driver for
-/// NFS returns `false`; with this library's own handle ([`own_handle`](crate::file::own_handle)) the byte is visible.
+/// Key of ROMIO's hint that says whether a written byte is visible to all ranks when the call that writes it returns. ROMIO's
+/// driver for NFS returns `false`; with this library's own handle ([`own_handle`](crate::file::own_handle)) it is `true`.
 const VISIBILITY: &str = "romio_visibility_immediate";
 
 /// A key that ROMIO always returns.

@@ -23,7 +23,7 @@ use tributary::engine::CallForm::*;
 
 /// An interposed function with its handler.
 pub struct Row {
-    /// The function.
+    /// The interposed function.
     pub function: &'static InterposedFunction,
     /// The handler of its calls.
     pub handler: Handler,
@@ -79,7 +79,7 @@ macro_rules! exports {
     };
 }
 
-/// Makes the MPI function with an explicit offset that replaces a function at the individual file pointer.
+/// Makes the replacement of a function at the individual file pointer: MPI's function with an explicit offset, or None.
 macro_rules! at {
     () => {
         None
@@ -90,8 +90,8 @@ macro_rules! at {
     }};
 }
 
-/// Makes a handler of a collective read or write. A function at the individual file pointer needs the name of the
-/// function with an explicit offset too.
+/// Makes the handler of a row for a collective read or write. For a function at the individual file pointer, the row also
+/// names the function with an explicit offset.
 macro_rules! collective {
     ($direction:ident $place:ident $ending:ident $counts:ident $($at:ident)?) => {
         |function, arguments| {
@@ -101,15 +101,15 @@ macro_rules! collective {
     };
 }
 
-/// Makes a handler of the end of a split collective.
+/// Makes the handler of a row for the end of a split collective.
 macro_rules! end {
     ($direction:ident $place:ident $($at:ident)?) => {
         |function, arguments| split::end($direction, $place, at!($($at)?), function, arguments)
     };
 }
 
-/// Makes a handler of an independent read or write at the individual file pointer, with the name of the function with
-/// an explicit offset.
+/// Makes the handler of a row for an independent read or write at the individual file pointer. The row also names the
+/// function with an explicit offset.
 macro_rules! pointer {
     ($direction:ident $ending:ident $counts:ident $at:ident) => {
         |function, arguments| {
@@ -120,7 +120,7 @@ macro_rules! pointer {
     };
 }
 
-/// Makes a handler of an independent read or write with an explicit offset.
+/// Makes the handler of a row for an independent read or write with an explicit offset.
 macro_rules! independent {
     ($direction:ident $ending:ident $counts:ident) => {
         |function, arguments| {

@@ -18,9 +18,9 @@ use crate::view::datatype::{FlatMemory, flattened};
 /// The arguments that this rank passed to a read or write.
 #[derive(Clone, Copy)]
 pub struct CallArguments {
-    /// Form of the function.
+    /// Form of the function: direction, file position, completion, type of counts.
     pub form: Form,
-    /// The file handle.
+    /// Handle of the file.
     pub file: Word,
     /// Explicit offset in etypes; None if the call uses the individual file pointer.
     pub offset: Option<MPI_Offset>,
@@ -61,13 +61,13 @@ impl CallArguments {
         bytes_of(self.count, self.datatype)
     }
 
-    /// Returns true if the memory is certainly one piece.
+    /// Returns true if all elements are certainly contiguous in memory.
     pub fn has_one_piece_of_memory(&self) -> bool {
         flattened(self.datatype).is_ok_and(|flat| flat.is_contiguous())
     }
 
-    /// Returns the access that the arguments describe. Without an explicit offset it is at `moved`, the offset from which this
-    /// library has moved its file pointer for the call.
+    /// Returns the access that the arguments describe. If the call has no explicit offset, the access begins at `moved`: the
+    /// position of this library's file pointer before the pointer was advanced for the call.
     ///
     /// # Errors
     /// An argument is not allowed, or only MPI supports the view or the datatype.

@@ -28,7 +28,7 @@ pub struct ExchangeTotals {
     pub requests: u64,
     /// Number of messages in which ranks sent their access lists to aggregators.
     pub metadata_messages: u64,
-    /// Number of bytes of these messages.
+    /// Number of bytes of the metadata messages.
     pub metadata_bytes: u64,
     /// Number of messages that carried file data.
     pub data_messages: u64,
@@ -69,8 +69,8 @@ pub struct Moved {
 /// Number of classes of sizes of calls: class 0 is for 0 bytes, class k for 2^(k - 1) bytes and more; the last one has no end.
 const CLASSES: usize = 33;
 
-/// Microseconds of the calls of one function; number and bytes of the calls that succeeded, and their number in each class of
-/// sizes.
+/// Times and sizes of the calls of one function: the microseconds of all calls; the number of the calls that succeeded, their
+/// bytes, and their number in each class of sizes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Taken {
     calls: u64,
@@ -79,7 +79,7 @@ struct Taken {
     classes: [u64; CLASSES],
 }
 
-/// Number of integers of a [`Taken`].
+/// Number of integers in an encoded [`Taken`].
 const TAKEN: usize = 3 + CLASSES;
 
 impl Default for Taken {
@@ -163,7 +163,7 @@ pub struct CallCounts {
     pub plans_reused: u64,
     /// Number of independent calls of this rank through this library's own handle of the file.
     pub past_cache: u64,
-    /// Failed calls.
+    /// Failed calls, and the errors that this rank has printed.
     pub failures: Failures,
 }
 
@@ -241,7 +241,7 @@ impl CallCounts {
         others
     }
 
-    /// Returns the number of calls for each path and reason. `word` names a path.
+    /// Returns the number of calls for each path and reason, as text. `word` returns the name of a path.
     pub fn paths(&self, word: fn(Path) -> &'static str) -> BTreeMap<String, u64> {
         let mut paths = BTreeMap::new();
         for (&(path, reason, auto), &calls) in &self.paths {

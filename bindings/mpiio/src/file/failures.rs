@@ -28,12 +28,12 @@ pub fn set_default(returns: bool) {
 pub struct FailedCalls {
     /// Number of failed calls. A collective call counts once.
     pub calls: u64,
-    /// First error that was not printed; left out if all kinds of errors were.
+    /// First error of a kind (function and class) that this rank has not printed; left out if there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub first: Option<String>,
 }
 
-/// The failed calls on one file.
+/// The failed calls on one file, and the errors that this rank has printed.
 #[derive(Debug)]
 pub struct Failures {
     failed: FailedCalls,

@@ -22,9 +22,9 @@ pub fn over(asked: &mut FileHints, entries: &[(String, String)], call: &str, is_
 /// Pairs of key and value.
 type Pairs = BTreeSet<(String, String)>;
 
-/// Different answers of MPI_File_get_info, without the hints that the program had set.
+/// Different results of MPI_File_get_info for the program's files, each without the hints that the program had set.
 static RETURNED: Mutex<BTreeSet<Pairs>> = Mutex::new(BTreeSet::new());
-/// Maximum number of answers that are kept.
+/// Maximum number of results in [`RETURNED`].
 const ANSWERS: usize = 64;
 
 /// Records an answer of MPI_File_get_info for a file with these hints: libraries, such as PnetCDF, open other files with it.
@@ -39,7 +39,7 @@ pub fn note_returned(entries: impl IntoIterator<Item = (String, String)>, asked:
     }
 }
 
-/// Returns the pairs that the program only passes on: they include a whole answer of MPI_File_get_info for another file.
+/// Returns the pairs that the program has taken over from MPI_File_get_info: its hints include a whole result for another file.
 pub fn passed_on(asked: &FileHints) -> Pairs {
     let given: Pairs = asked.programs().map(|(key, value)| (key.to_string(), value.to_string())).collect();
     lock(&RETURNED).iter().filter(|answer| answer.is_subset(&given)).flatten().cloned().collect()

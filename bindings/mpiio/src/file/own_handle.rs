@@ -5,10 +5,10 @@
 //! handle go past the host's cache, so a byte is on the server when the call that writes it returns, and a later read on
 //! any host gets it. They take no locks.
 //!
-//! MPI still runs other calls on the file: non-blocking ones, calls at the shared file pointer, calls with views that this
+//! MPI still runs other calls on the file: non-blocking calls, calls at the shared file pointer, calls with views that this
 //! library does not know, calls in atomic mode. ROMIO locks and writes exactly the bytes of such a call, and its lock drops what
-//! the host has cached. But data sieving reads and writes back bytes between those of a call, under a lock that calls through
-//! this handle do not wait for. So MPI does not sieve such a file ([`crate::file::sieving`]).
+//! the host has cached. But data sieving also reads and writes back the bytes between the pieces of a call, under a lock that
+//! calls through this handle do not wait for. So MPI does not sieve such a file ([`crate::file::sieving`]).
 //!
 //! The other kind writes the pieces of strided writes that MPI must not write by data sieving, on any file system.
 
@@ -43,13 +43,13 @@ pub struct OwnHandle {
     path: Arc<Path>,
     /// Rank of this process in the file's communicator.
     rank: usize,
-    /// The file that MPI has opened; None if it was not found.
+    /// Identity of the file that MPI has opened; None if the file was not found.
     identity: Option<FileIdentity>,
     /// True if calls go past the host's cache.
     is_past_cache: bool,
     /// The open handle; None if it cannot be opened.
     storage: OnceLock<Option<Box<dyn Storage>>>,
-    /// True in atomic mode.
+    /// True while the program has set atomic mode on the file.
     is_atomic: AtomicBool,
 }
 
@@ -63,8 +63,8 @@ pub fn is_wanted(path: &Path, amode: c_int, asked: &FileHints) -> bool {
     is_written && is_ours && is_on_nfs(path)
 }
 
-/// Returns true if a file, or the folder of a new file, is on NFS. Asks the system once for each folder, and once
-/// more if it was asked for 64 others since.
+/// Returns true if a file, or the folder of a new file, is on NFS. Keeps the answers for the last 64 folders, and asks the
+/// system for any other.
 fn is_on_nfs(path: &Path) -> bool {
     static KNOWN: Memo<PathBuf, bool> = Memo::new(64);
     let folder = path.parent().unwrap_or(path).to_path_buf();
@@ -94,7 +94,7 @@ pub fn identity(path: &Path) -> Option<FileIdentity> {
     std::fs::metadata(path).ok().map(|found| (found.dev(), found.ino()))
 }
 
-/// Opens the file at `path`; None if this fails, or if the file is not the one of this identity. If `is_past_cache`, calls
+/// Opens the file at `path`; None if this fails, or if the file has another identity. If `is_past_cache`, calls
 /// go past the host's cache. Local.
 pub fn open_same(
     path: &Path,
@@ -170,7 +170,7 @@ impl OwnHandle {
     }
 
     /// Returns true if a byte that an independent call writes is visible to all ranks when the call returns. Opens the
-    /// handle: it may be that it cannot be opened.
+    /// handle, to find out whether this library can use it.
     pub fn is_visible_at_once(&self) -> bool {
         self.is_used() && self.storage().is_some()
     }

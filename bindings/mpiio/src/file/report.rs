@@ -22,7 +22,7 @@ use crate::file::gain::Gain;
 use crate::file::hints::{effective, passed_on};
 use crate::mpi::interposition;
 
-/// Hint that `calls::pnetcdf` adds to those of PnetCDF.
+/// Hint that `calls::pnetcdf` adds to PnetCDF's hints.
 const DRIVER_ADDED: &str = "nc_driver=mpiio";
 
 /// The format of the report.
@@ -62,7 +62,7 @@ pub struct Report {
     /// Calls of MPI_File_delete since the last file was closed that found no file, if several ranks made such calls.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub deletions_in_vain: Option<DeletionsInVain>,
-    /// Hint that this library has added to those of PnetCDF.
+    /// Hint that this library has added to PnetCDF's hints.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hint_added: Option<&'static str>,
     /// Hints that were set, in an info or in the environment, and had no effect.
@@ -76,7 +76,7 @@ pub struct Report {
     pub plans_reused: u64,
     pub traffic: ExchangeTotals,
     pub seconds: Seconds,
-    /// The limit of the calls' speed; left out if there were no calls.
+    /// The part that limits the speed of the calls, file system or exchange; left out if there were no calls.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<Limit>,
     /// True if any call exchanged data by messages. Only then the report names kernels and aggregators.
@@ -230,7 +230,7 @@ impl Report {
         }
         if !self.accelerated.is_empty() {
             rows.push(("seconds", times(&self.seconds)));
-            // The limit of calls that took less time is not worth a line.
+            // A limit is not worth a line if the calls took less time than this.
             let limit = self.limit.iter().filter(|_| self.seconds.total >= 1e-3);
             rows.extend(limit.map(|limit| ("limit", limit_text(limit))));
             rows.extend(self.speed().map(|speed| ("speed", speed)));

@@ -1,9 +1,9 @@
 //! The handle of a file that a single rank has open, for collective calls of one piece of the file, and for writes of more
 //! pieces that other ranks of the program might write between.
 //!
-//! Such a call needs no other rank, no plan and no lock: it is one system call, as in MPI. So a program that opens, writes
-//! and closes a file a rank does not pay for the engine, which would ask the file system more at its open. The engine opens
-//! the file in the first call that it makes faster, or whose hints ask for more.
+//! Such a call needs no other rank, no plan and no lock: it is one system call, as in MPI. So a program in which each rank
+//! opens, writes and closes a file of its own does not pay for the engine, which would ask the file system more at its open.
+//! The engine opens the file in the first call that it makes faster, or whose hints ask for more.
 
 use std::path::Path;
 use std::time::Instant;
@@ -18,7 +18,7 @@ use crate::file::own_handle::{self, FileIdentity};
 
 /// The handle of a single rank. It is opened in the first call that uses it.
 pub struct SingleRankHandle {
-    /// The file that MPI has opened; None if it was not found.
+    /// Identity of the file that MPI has opened; None if the file was not found.
     identity: Option<FileIdentity>,
     mode: Mode,
     storage: Option<Box<dyn Storage>>,
@@ -139,7 +139,7 @@ fn needs_engine(hints: &Hints) -> bool {
     [cb_read, cb_write].contains(&Switch::Enable) || *hints != usual
 }
 
-/// Returns the report of a call of one rank that has `asked` for some bytes and moved `bytes` of them.
+/// Returns the report of a call of one rank. The rank has `asked` for this number of bytes and moved `bytes` of them.
 fn report(direction: Direction, bytes: u64, asked: u64, seconds: f64) -> CallReport {
     let (written, read) = if direction == Direction::Write { (bytes, 0) } else { (0, bytes) };
     CallReport {

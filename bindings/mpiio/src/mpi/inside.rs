@@ -1,4 +1,4 @@
-//! Which threads are inside this library: their MPI calls go straight to MPI.
+//! Records which threads are inside this library: the MPI calls of these threads go straight to MPI.
 
 use std::cell::Cell;
 

@@ -3,11 +3,11 @@
 //!
 //! The same file is both. Preloaded, or linked in front of MPI, its `MPI_...` functions are called instead of MPI's.
 //! Under the name `mca_io_tributary.so`, Open MPI loads it and calls the functions of its table (`component`). The
-//! first call that comes in decides for the whole process, and the other one then passes every call on.
+//! first call decides for the whole process between the two; calls of the other kind then go on to MPI unchanged.
 //!
 //! In a program with a static MPI library no dynamic linker finds MPI's functions, so a table names them ([`link`]).
 //! `bindings/mpiio/package/static-library` makes the table, and the archive that has both. The program's calls reach this
-//! library because the archive comes before that of MPI, in which `MPI_...` are weak names of `PMPI_...`.
+//! library because this archive comes before MPI's archive, in which `MPI_...` are weak names of `PMPI_...`.
 
 use std::ffi::{c_int, c_void};
 use std::mem::transmute;
@@ -34,7 +34,7 @@ pub enum Interposition {
 }
 
 impl Interposition {
-    /// Returns the text of reports.
+    /// Returns the name of the interposition in reports.
     pub fn name(self) -> &'static str {
         match self {
             Self::Preloaded => "preloaded",
@@ -43,9 +43,9 @@ impl Interposition {
     }
 }
 
-/// Functions of the component of Open MPI that the modules below it call.
+/// The functions of the component of Open MPI that modules below the component call.
 pub struct ComponentFunctions {
-    /// Calls the function of Open MPI's component ompio for an interposed function; `None` if it has none.
+    /// Calls ompio's function for an interposed function; `None` if ompio, Open MPI's component, has no such function.
     pub call_ompio: fn(&InterposedFunction, &[Word]) -> Option<Word>,
     /// Shows Open MPI the hints in force of an open file.
     pub show_hints: fn(Word),
@@ -70,10 +70,10 @@ pub fn component() -> Option<&'static ComponentFunctions> {
     if is_component() { COMPONENT.get().copied() } else { None }
 }
 
-/// How calls reach this library; 0 until a call has decided.
+/// The [`Interposition`] of this process as a number; 0 until the first call has decided.
 static ACTIVE: AtomicU8 = AtomicU8::new(0);
 
-/// Returns true if calls reach this library in the way `asked`. Decides for it if nothing is decided yet. Local.
+/// Returns true if calls reach this library in the way `asked`. If nothing is decided yet, decides for this way. Local.
 #[inline]
 pub fn is_active(asked: Interposition) -> bool {
     match ACTIVE.load(Ordering::Relaxed) {

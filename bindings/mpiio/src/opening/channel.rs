@@ -165,7 +165,7 @@ pub unsafe fn take(comm: MPI_Comm, wants: Wants<'_>) -> Result<Result<TakenFile,
     let number = agreed.free.trailing_zeros() as usize;
     let mut endpoint = groups().seat(group, number, agreed.kept >> number & 1 == 1)?;
     let seat = Slot::Shared { group, number, has_the_whole_program: is_world };
-    // Done here, so that a call in flight on one host needs no message, and goes on while its rank waits outside MPI.
+    // Done now, so that a call in flight on one host needs no message, and goes on while its rank waits outside MPI.
     if agreed.has(OpenOffer::SHARES) {
         let waiting = endpoint.waiting().clone();
         waiting.wait(pin!(meet_hosts(&mut endpoint)))?;
@@ -174,7 +174,7 @@ pub unsafe fn take(comm: MPI_Comm, wants: Wants<'_>) -> Result<Result<TakenFile,
 }
 
 /// Returns an endpoint for a file of a single rank, or the reason why the engine cannot take the file. Local: sends no
-/// message and makes no communicator, and nothing is left of it after the close.
+/// message and makes no communicator. Nothing stays allocated after the close.
 fn take_single(wants: Wants<'_>) -> Result<TakenFile, String> {
     let mut groups = groups();
     if groups.taken(None) >= places() {
@@ -309,7 +309,7 @@ impl Groups {
         Ok(endpoint)
     }
 
-    /// Frees a place. Removes a group that has no more files, unless it is kept.
+    /// Frees a place. Removes the place's group if it has no more files, unless the group is kept.
     fn leave(&mut self, number: u64, place: usize) -> Option<FileGroup> {
         let group = self.group(number)?;
         group.places[place].is_taken = false;

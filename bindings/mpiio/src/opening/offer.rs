@@ -23,15 +23,16 @@ use crate::mpi::abi::{MPI_Comm, check};
 use crate::mpi::interposition;
 use crate::opening::open_watch::{MARK, Mismatch, OpenWait, is_marked};
 
-/// Number of 64-bit numbers of the second message, of which three are used. It is no shorter than what a rank with an older
-/// version may send then: the list of free numbers of communicators, of 260 bytes, with which MPICH duplicates one. MPICH 4 does
-/// not always report that a message was longer than its receive, and leaves the receive as it was.
+/// Number of 64-bit numbers in the second message; three are used. The message is at least as long as the message that a rank
+/// with an older version may send at that point: the list of free numbers of communicators, of 260 bytes, with which MPICH
+/// duplicates a communicator. MPICH 4 does not always report a message that is longer than its receive; it then leaves the
+/// memory of the receive as it was.
 const NUMBERS: usize = 40;
-/// The places of the bits of [`MARK`], whose values in the mask of free places go into the flags.
+/// Positions of the bits of [`MARK`]. The mask of free places cannot use these positions, so its values there go into the flags.
 const MARKED: [u32; 4] = [1, 2, 3, 31];
 /// Number of bits of the version. Each rank also sends the complement, so that a difference clears both bits.
 const VERSION_BITS: u32 = 26;
-/// First flag of the bits at [`MARKED`] of the mask of free places.
+/// Position in the flags of the first of these displaced bits.
 const DISPLACED: u32 = 7;
 /// First bit of the version in the flags; its complement follows.
 const VERSION: u32 = 64 - 2 * VERSION_BITS;
@@ -43,7 +44,7 @@ pub struct OpenOffer {
     pub free: u64,
     /// Bit mask of the places whose endpoints this rank has kept.
     pub kept: u64,
-    /// Flags.
+    /// Bits of the constants below, such as [`OpenOffer::ONE_THREAD`], that hold on this rank.
     pub flags: u64,
 }
 
@@ -70,7 +71,7 @@ impl OpenOffer {
 
     /// Finds out whether all ranks of `comm` have this version of the library, and ends the job if not. Returns the bits that
     /// all ranks have set. Collective: two MPI_Allreduce, of an int and of 320 bytes; with Open MPI also an MPI_Iallreduce of an
-    /// int. Only the second one if the ranks are known (`is_known`, the same on all ranks) to have this version.
+    /// int. If the ranks are known to have this version (`is_known`, the same on all ranks), only the MPI_Allreduce of 320 bytes.
     ///
     /// # Safety
     /// MPI is initialised, and `comm` is an intracommunicator.
@@ -109,7 +110,7 @@ impl OpenOffer {
         Self::decode([all[0], all[1], all[2]])
     }
 
-    /// Returns the numbers that a rank sends.
+    /// Returns the numbers that this rank sends: its bits, the mark, and its version.
     fn encode(self, version: u64, is_component: bool) -> [u64; 3] {
         let Self { free, kept, flags } = self;
         let displaced = MARKED.iter().zip(DISPLACED..).map(|(&from, to)| (free >> from & 1) << to).sum::<u64>();

@@ -22,14 +22,14 @@ use crate::opening::ranks_here::{HostLock, here, job};
 /// access mode and the number of a communicator are positive, and ROMIO's value for different modes has none of the bits 1 to 3. As
 /// an int the number is negative, so the highest of all ranks' ints, which MPI's open takes, is never this one.
 pub const MARK: u64 = 0x8000_000e;
-/// Time between two looks of the thread.
+/// Time between two checks by the watching thread.
 const LOOK: Duration = Duration::from_millis(250);
-/// Number of looks without an open after which the thread sleeps until the next one.
+/// Number of checks without a waiting open after which the watching thread sleeps until the next open.
 const IDLE_LOOKS: u32 = 8;
 /// Time that a rank gives other ranks to print their lines before it ends the job.
 const TIME_TO_PRINT: Duration = Duration::from_secs(1);
 
-/// Why the ranks cannot work together.
+/// The reason why the ranks cannot work together.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Mismatch {
     /// A rank does not have this library, or an older version of it.
@@ -58,7 +58,7 @@ pub struct OpenWait {
     is_proven: AtomicBool,
     /// True if this rank has found out that it must end the job.
     is_over: AtomicBool,
-    /// Some if a rank of this host has printed the line about ranks that have not arrived; with a lock if it is this rank.
+    /// Some after a rank of this host has printed the line about ranks that have not arrived; with a lock if this rank did.
     late: Mutex<Option<Option<HostLock>>>,
 }
 
@@ -94,7 +94,7 @@ impl OpenWait {
         self.is_proven.store(true, Ordering::Relaxed);
     }
 
-    /// Returns true if the number that MPI has written has come from ranks of this library only, so far.
+    /// Returns true if the number that MPI has written so far comes only from ranks of this library.
     pub fn is_marked(&self) -> bool {
         is_marked(self.result.load(Ordering::Relaxed))
     }
@@ -112,7 +112,7 @@ impl OpenWait {
             tributary::say(self.line(mismatch));
         }
         std::thread::sleep(TIME_TO_PRINT);
-        // Some ranks of the host may look a little later.
+        // The notice stays until this process ends, because other ranks of the host may check a little later.
         std::mem::forget(notice);
     }
 
@@ -136,7 +136,7 @@ impl OpenWait {
         )
     }
 
-    /// Checks this rank. The watching thread calls it.
+    /// Checks whether this rank must end the job or print a line. The watching thread calls this.
     fn look(&self, now: Instant) {
         let waited = now.saturating_duration_since(self.since);
         if waited < LOOK {
@@ -186,7 +186,7 @@ pub fn is_marked(combined: u32) -> bool {
 /// The ranks of this process that wait (several if its threads open files at once), and the thread that watches them.
 struct Waits {
     all: Mutex<(Vec<Weak<OpenWait>>, bool)>,
-    /// The thread; None if the system gave none.
+    /// The watching thread; None if the system could not start it.
     thread: OnceLock<Option<Thread>>,
 }
 

@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 
 use crate::mpi::interposition::RANKS;
 
-/// Text in the names of this library's files.
+/// Text that all names of this library's files contain.
 const NAME: &str = "tributary";
 /// Maximum number of ranks that a message names.
 const MOST_NAMED: usize = 8;
@@ -83,7 +83,8 @@ impl RanksHere {
     }
 }
 
-/// A name in the kernel that one process of a host can have at a time. It goes when the value is dropped, or with the process.
+/// A name in the kernel that only one process of a host can have. The kernel frees the name when the value is dropped or the
+/// process ends.
 pub struct HostLock(#[allow(dead_code, reason = "held")] std::os::unix::net::UnixDatagram);
 
 #[cfg(target_os = "linux")]
@@ -193,7 +194,7 @@ fn range(line: &str) -> Option<(usize, usize)> {
     Some((usize::from_str_radix(start, 16).ok()?, usize::from_str_radix(end, 16).ok()?))
 }
 
-/// Returns device and inode of a line of `/proc/PID/maps`.
+/// Returns device and inode of the mapped file in a line of `/proc/PID/maps`.
 fn file(line: &str) -> Option<String> {
     let mut fields = line.split_whitespace().skip(3);
     Some(format!("{} {}", fields.next()?, fields.next()?))

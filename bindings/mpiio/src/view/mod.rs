@@ -13,7 +13,7 @@ use tributary_abi::constants;
 use crate::mpi::abi::{MPI_Datatype, MPI_Offset};
 use crate::view::datatype::flattened;
 
-/// A file view: one that the engine supports, or one that only MPI supports.
+/// A file view, which the engine supports or which only MPI supports.
 #[derive(Debug)]
 pub enum View {
     /// The engine supports the view.

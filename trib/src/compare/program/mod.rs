@@ -1,12 +1,12 @@
-//! Measures any unmodified program: in turns with the MPI library alone, with the MPI library's best hints, and with
+//! Measures any unmodified program: in turns with the MPI library's own I/O, with the MPI library's best hints, and with
 //! our library.
 //!
 //! | module | holds |
 //! |---|---|
-//! | `start` | what starts the command, and one run of it |
-//! | `contender` | a way to run it: hints, and what is preloaded |
+//! | `start` | the launcher, the libraries and the folders of all runs; one run |
+//! | `contender` | a way to run the program: hints, and the library to preload |
 //! | `runs` | the costs of a contender's runs |
-//! | `outcome` | what all ways took, and the table |
+//! | `outcome` | the results of all contenders, and their table |
 
 mod contender;
 mod outcome;
@@ -30,8 +30,8 @@ const OURS: &str = "ours";
 /// Name of the contender with the fastest hints.
 const BEST: &str = "best";
 
-/// A contender that is measured in addition to the defaults and the best hints runs once, if it takes this many times as long
-/// as our library: on a slow file system, ranks that write small pieces by themselves would take most of the time.
+/// Ratio of a contender's time to our library's time above which the contender runs only once, if it is measured in addition to
+/// the defaults and the best hints: on a slow file system, ranks that write small pieces by themselves would take most of the time.
 const FAR_BEHIND: f64 = 10.0;
 
 /// Contender, and the costs of its runs.
@@ -45,7 +45,7 @@ impl Turn {
         Self { contender, runs: RunCosts::default() }
     }
 
-    /// Returns true if the contender has run, and should not run again beside a library that takes `ours` seconds.
+    /// Returns true if the contender has run, and should not run a second time because our library takes only `ours` seconds.
     fn is_far_behind(&self, ours: f64) -> bool {
         let is_beside = BESIDE.contains(&self.contender.name.as_str());
         is_beside && self.runs.count() > 0 && self.runs.least() > FAR_BEHIND * ours
@@ -100,8 +100,8 @@ fn best(
     for contender in start.candidates(ranks, hosts)? {
         step(&format!("trying hints, {}", contender.setting));
         let mut runs = RunCosts::default();
-        // Hints with which this MPI library fails are not candidates. Each is tried only once where ranks share cores,
-        // which is slow.
+        // Hints with which this MPI library fails are not candidates. If ranks share cores, which makes runs slow, tries each
+        // candidate only once.
         let rounds = if ranks > processors() as u64 { 1 } else { 2 };
         if (0..rounds).all(|_| start.once(&contender, &mut runs).is_ok()) {
             tried.push((contender, runs));

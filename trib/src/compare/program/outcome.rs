@@ -129,7 +129,7 @@ impl<'a> ProgramOutcome<'a> {
         }
     }
 
-    /// Adds the rows about slow files: what reached them, and how far the time that counts is from the floor of it.
+    /// Adds the rows about slow files: the bytes and calls that reached them, and the time divided by its lower bound.
     fn add_files(&self, table: &mut Table, default: &RunCosts) {
         let moved = [default, &self.ours].map(|runs| [&runs.file_bytes, &runs.file_calls].map(|all| middle_of(all)));
         let floors = moved.map(|[bytes, _]| self.slow_file.floor(bytes, self.hosts as u64));

@@ -58,7 +58,7 @@ pub struct RunCosts {
     pub file_calls: Vec<u64>,
     /// Calls in the last run, by name of the MPI function.
     pub functions: BTreeMap<String, FunctionCost>,
-    /// Number of ranks.
+    /// Number of ranks of the program.
     #[serde(skip)]
     pub ranks: usize,
     /// Number of hosts on which the ranks ran.

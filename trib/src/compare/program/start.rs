@@ -148,7 +148,7 @@ impl<'a> Start<'a> {
         Ok(())
     }
 
-    /// Returns what was read and written so far below the directory; none if files are not slow.
+    /// Returns the bytes and calls of the reads and writes so far below the directory; None if files are not slow.
     fn file_totals(&self) -> Result<Option<FileTotals>, Failure> {
         self.slow_file.as_ref().map(SlowFile::totals).transpose()
     }
@@ -156,7 +156,7 @@ impl<'a> Start<'a> {
     fn command(&self, words: &[String], contender: &Contender, records: &Path) -> Result<Command, Failure> {
         let is_ours = contender.name == OURS;
         let ours = (is_ours && self.component.is_none()).then(|| self.library.display().to_string());
-        // Also where the component is installed, or the program is linked with the library.
+        // Runs without our library switch it off, because its component may be installed, or the program linked with it.
         let disabled = (!is_ours && contender.command.is_none()).then(disabled);
         let slow = self.slow_file.as_ref();
         let preload = [Some(self.inside.clone()), slow.map(|slow| slow.library().to_string()), ours];

@@ -46,7 +46,7 @@ pub struct Job {
     pub libraries: Vec<String>,
     /// Time that a rank spent in calls, in seconds: the mean over ranks.
     pub in_calls: f64,
-    /// Part of `in_calls` in which a rank waited for the last rank to come, in seconds.
+    /// Part of `in_calls` in which a rank waited for the last rank to enter the call, in seconds.
     pub waited: f64,
     /// Sentences that describe the numbers.
     pub summary: Vec<String>,
@@ -79,7 +79,7 @@ pub struct OfFile {
     pub read: u64,
     /// Time that a rank spent in calls on this file, in seconds: the mean over all ranks of the job.
     pub in_calls: f64,
-    /// Part of `in_calls` in which a rank waited for the last rank to come, in seconds.
+    /// Part of `in_calls` in which a rank waited for the last rank to enter the call, in seconds.
     pub waited: f64,
     /// Longest phase of the calls: (name, time in seconds).
     pub longest: (&'static str, f64),
@@ -99,9 +99,9 @@ pub struct OfCall {
     pub call: usize,
     /// Direction: `write` or `read`.
     pub direction: &'static str,
-    /// Number of bytes of all ranks.
+    /// Number of bytes that all ranks wrote, or read.
     pub bytes: u64,
-    /// Time when the first rank came, in seconds from the first open of the job.
+    /// Time when the first rank entered the call, in seconds from the first open of the job.
     pub start: f64,
     /// Time from the arrival of the first rank to the departure of the last rank, in seconds.
     pub took: f64,
@@ -209,7 +209,7 @@ impl Job {
         });
     }
 
-    /// Turns sums over ranks into means, and makes the sentences.
+    /// Turns sums over ranks into means, and makes the job's sentences and advice.
     fn end(&mut self) {
         for file in &mut self.files {
             file.in_calls /= self.ranks as f64;

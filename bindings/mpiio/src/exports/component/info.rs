@@ -2,10 +2,10 @@
 //! MPI_File_get_info returns the hints in force.
 //!
 //! Open MPI keeps the hints of a file in an info of its own kind, and answers MPI_File_get_info and MPI_File_set_info
-//! itself (in 4.1 no component can; in later series ompio leaves both to it). So this library subscribes to its hints
-//! and to those that the program has given before, and writes hints in force into that info whenever they have
-//! changed. A hint that neither library knows, and that the program sets only in MPI_File_set_info, is lost, as without
-//! this library.
+//! itself: in 4.1 a component cannot answer these calls, and in later series ompio leaves them to Open MPI. So this library
+//! subscribes to the hints that it knows and to those that the program has given before, and writes the hints in force into
+//! that info whenever they have changed. A hint that neither library knows, and that the program sets only in
+//! MPI_File_set_info, is lost, as without this library.
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -35,9 +35,9 @@ const SAVED: &str = "_OMPI_IN_";
 struct FileInfo {
     /// Open MPI's info of the file.
     info: Word,
-    /// Hints that were written into it last.
+    /// Hints that this library has written into the info last.
     shown: Option<Arc<Vec<EffectiveHint>>>,
-    /// Keys that this library has written into it since the last [`hide`].
+    /// Keys that this library has written into the info since the last [`hide`].
     written: BTreeSet<String>,
     /// Keys that Open MPI reports to this library when the program sets them.
     subscribed: BTreeSet<String>,
@@ -102,7 +102,7 @@ pub fn watch(file: Word, info: Word) {
     infos().insert(file, known);
 }
 
-/// Ends what [`watch`] began. Local.
+/// Ends the watch that [`watch`] began, when the file is closed. Local.
 pub fn forget(file: Word) {
     infos().remove(&file);
 }

@@ -1,4 +1,4 @@
-//! Structures of Open MPI that the component shares with it. The names and the order of their fields are those of
+//! Structures of Open MPI that the component shares with it. Their fields have the names and the order of
 //! Open MPI's headers `opal/mca/mca.h` (the component), `ompi/mca/io/io.h` (its functions and the table) and
 //! `ompi/request/request.h`, in the releases 4.0.7, 4.1.4, 4.1.8 and 5.0.9 and the branch v6.0.x of 2026-08.
 
@@ -6,7 +6,7 @@ use std::ffi::{c_int, c_void};
 
 /// Code with which a component says that it cannot be used, without a message of Open MPI.
 pub const NOT_AVAILABLE: c_int = -16;
-/// Open MPI's code of any error.
+/// Open MPI's general error code.
 pub const ERROR: c_int = -1;
 
 /// Open MPI's first part of a component, with the version 2.1 of its component architecture.
@@ -55,7 +55,7 @@ impl Component {
         }
     }
 
-    /// Returns the component's own version; for a component of Open MPI, that of Open MPI.
+    /// Returns the component's own version; for a component of Open MPI, the version of Open MPI.
     pub fn version(&self) -> [c_int; 3] {
         self.version
     }
@@ -193,19 +193,19 @@ const LAST: [&str; 45] = [
     "sync",
 ];
 
-/// Maximum number of functions in a table.
+/// Maximum number of functions in a component's table.
 pub const MOST_FUNCTIONS: usize = FIRST.len() + 2 + LAST.len();
 
 /// A table of functions. A table of Open MPI 4 is shorter.
 pub type Table = [*const c_void; MOST_FUNCTIONS];
 
-/// Place of the type in a request of Open MPI, in bytes, in a build without its debugging.
+/// Offset of the type in a request of Open MPI, in bytes, in a build without Open MPI's debugging.
 pub const REQUEST_TYPE: usize = 56;
-/// Place of the object that a request belongs to, in bytes, in such a build.
+/// Offset of the object that a request belongs to, in bytes, in such a build.
 pub const REQUEST_OBJECT: usize = 152;
-/// Type of requests of files.
+/// Type in a request of a file.
 pub const TYPE_FILE: c_int = 1;
-/// Type of generalised requests.
+/// Type in a generalised request.
 pub const TYPE_GENERALISED: c_int = 2;
 
 #[cfg(test)]

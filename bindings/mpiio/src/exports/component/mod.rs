@@ -6,7 +6,7 @@
 //! preloaded library calls MPI's. Open MPI's own MPI_File functions stay in front: they check arguments, call error
 //! handlers and count for tools. So the component returns error codes, and raises no errors itself.
 //!
-//! Open MPI asks every component for each call of MPI_File_delete, and takes the one with the highest priority. Through this
+//! Open MPI asks every component for each call of MPI_File_delete, and takes the component with the highest priority. Through this
 //! component ompio deletes the file; the library waits for buffered bytes, and counts calls that found no file. Open MPI
 //! opens the frameworks that ompio needs only for a component of ompio's name.
 //!
@@ -48,7 +48,7 @@ static FUNCTIONS: ComponentFunctions = ComponentFunctions {
     point_at_file: progress::point_at_file,
 };
 
-/// The structure by which Open MPI knows the component. Its version of the framework is that of ompio, which
+/// The structure by which Open MPI knows the component. Its version of the framework is ompio's version, which
 /// [`register`] writes before Open MPI reads it.
 #[unsafe(export_name = "mca_io_tributary_component")]
 static mut COMPONENT: IoComponent = io_component(
@@ -176,7 +176,7 @@ unsafe extern "C" fn delete_query(
     0
 }
 
-/// Takes back [`delete_query`].
+/// Undoes [`delete_query`].
 unsafe extern "C" fn delete_unquery(name: *const c_char, info: *mut c_void, data: *mut c_void) -> c_int {
     // SAFETY: Open MPI's arguments; the private data is ompio's.
     unsafe { ompio::delete_unquery(name, info, data) }

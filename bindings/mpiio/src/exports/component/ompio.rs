@@ -53,7 +53,7 @@ pub unsafe fn query(file: *mut c_void, data: *mut *mut c_void, priority: *mut c_
     if table.is_null() { Err("ompio does not take the file".to_string()) } else { Ok(table) }
 }
 
-/// Takes back [`query`].
+/// Undoes [`query`]: calls ompio's `file_unquery`.
 ///
 /// # Safety
 /// `data` is the private data that ompio wrote for the file.
@@ -87,7 +87,7 @@ pub unsafe fn delete_query(
     if code == 0 { Ok(()) } else { Err(format!("ompio answers {code} where it is asked to delete a file")) }
 }
 
-/// Takes back [`delete_query`]. Returns success if ompio has no such function.
+/// Undoes [`delete_query`]. Returns success if ompio has no function for this.
 ///
 /// # Safety
 /// `data` is the private data that ompio wrote for the call.

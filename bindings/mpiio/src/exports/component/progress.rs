@@ -95,7 +95,7 @@ unsafe extern "C" fn not_copied(
 
 unsafe extern "C" fn ends(_comm: MPI_Comm, _key: c_int, _value: *mut c_void, _extra: *mut c_void) -> c_int {
     unless_inside("MPI_Finalize", || {
-        // Files that the program has not closed.
+        // Writes the buffered bytes of files that the program has not closed.
         tributary::engine::write_everything();
         finalize::write_line();
     });

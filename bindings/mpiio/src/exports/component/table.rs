@@ -65,7 +65,7 @@ pub fn of(series: Series, theirs: *const Table) -> Result<*const c_void, String>
     Ok(place)
 }
 
-/// Returns the row of a function of the table: the one with large counts where the table has such counts.
+/// Returns the row of a function of the table: the row of the function with large counts if the table has large counts.
 fn row_of(series: Series, name: &str) -> Result<&'static Row, String> {
     let large = series.has_large_counts().then(|| row(&format!("{name}_c"))).flatten();
     large.or_else(|| row(name)).ok_or_else(|| format!("the library has no MPI_File_{name}"))

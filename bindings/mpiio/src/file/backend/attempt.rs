@@ -90,8 +90,8 @@ impl Backend {
         }
     }
 
-    /// Makes a collective call like [`Backend::transfer`], as a future. `first` is the error of an earlier attempt that
-    /// called the engine without a future. `ends` is true if the caller polls this future to its end. Collective.
+    /// Makes a collective call like [`Backend::transfer`], as a future. If an earlier attempt has called the engine without a
+    /// future, `first` is its error. `ends` is true if the caller polls this future to its end. Collective.
     ///
     /// # Errors
     /// The errors of a call of the engine, the same on all ranks.

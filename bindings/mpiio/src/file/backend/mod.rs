@@ -5,7 +5,7 @@
 //! |---|---|
 //! | [`attempt`] | the work of a collective read or write |
 //! | [`closed`] | the close |
-//! | [`unopened`] | a file that the engine has not opened, and how it opens it |
+//! | [`unopened`] | a file that the engine has not opened yet, and the open by the engine |
 
 use std::ffi::c_int;
 use std::path::Path;
@@ -72,7 +72,7 @@ pub struct Backend {
     wanted: Option<Box<Hints>>,
     /// True in the call in which the engine has opened the file: all ranks are in it.
     is_just_opened: bool,
-    /// Promise of this rank to the others, while they may write before this rank is in their call.
+    /// Promise of this rank that lets the other ranks write before this rank is in their call; None while they must wait.
     promise: Option<Promise>,
     /// Last result of MPI_File_get_info; None after the hints in force have changed.
     effective: Option<Arc<Vec<EffectiveHint>>>,
@@ -138,8 +138,8 @@ impl Backend {
     }
 
     /// Lets the engine open a file that a single rank has used without the engine, so that hints in force and the report
-    /// are the engine's. If other ranks of the program may write the file, only `at_close`: the engine takes no lock. If this
-    /// fails, MPI runs the later calls. Local.
+    /// are the engine's. If other ranks of the program may write the file, does so only if `at_close`, because the engine takes
+    /// no lock. If the open fails, MPI runs the later calls. Local.
     pub fn start_if_single_rank(&mut self, function: &'static InterposedFunction, at_close: bool) {
         if let Runner::NotOpened(unopened) = &self.runner
             && (unopened.has_all_ranks || at_close)
@@ -224,7 +224,7 @@ impl Backend {
         }
     }
 
-    /// Makes or ends this rank's promise to the others, after a call of the engine.
+    /// Makes or ends this rank's promise to the other ranks ([`Promise`]), after a call of the engine.
     fn promise(&mut self) {
         let is_due = matches!(&self.runner, Runner::Engine(file) if binding::lets_ranks_write_early(file));
         self.promise = is_due.then(|| self.promise.take().unwrap_or_else(Promise::new));

@@ -32,7 +32,7 @@ const DAOS: &str = "it is on DAOS, for which MPI may have a driver; trib_driver=
 /// Value that stands for no rank.
 const NOBODY: u64 = u64::MAX;
 
-/// A collective call on a file that the engine has not opened yet.
+/// The kind of a collective call on a file that the engine has not opened yet. The engine opens the file only in a transfer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CallOfUnopened {
     /// A write or a read, for which the engine opens the file.
@@ -49,7 +49,7 @@ pub enum CallOfUnopened {
     SetAtomicity,
 }
 
-/// The state of a file that the engine has not opened yet: everything that it needs to open the file.
+/// The state of a file that the engine has not opened yet: everything that the engine needs to open the file.
 pub struct UnopenedFile {
     /// Endpoint of this rank, for messages to the other ranks of the file.
     pub(super) endpoint: Endpoint,
@@ -64,19 +64,19 @@ pub struct UnopenedFile {
     pub hints: Result<Hints, Error>,
 }
 
-/// The arguments with which the engine opens the file on all ranks.
+/// The path and the hints with which the engine opens the file on all ranks.
 #[derive(Debug)]
 struct UnopenedTerms {
     path: PathBuf,
     hints: Hints,
 }
 
-/// The decision which library runs a file's calls. The lowest rank that does not take the file decides for all ranks;
-/// if all ranks take the file, the first rank decides.
+/// The decision which library runs a file's calls. The lowest rank that does not decide for [`Decision::Take`] decides for
+/// all ranks; if all ranks decide for it, the first rank decides.
 #[derive(Debug)]
 #[allow(clippy::large_enum_variant, reason = "there is one a file, for a moment")]
 enum Decision {
-    /// The engine opens the file with these terms.
+    /// The engine opens the file with this path and these hints.
     Take(UnopenedTerms),
     /// MPI runs the calls of the file, for this reason.
     Leave(String),
@@ -230,7 +230,8 @@ fn contribution(decision: &Decision, call: CallOfUnopened, rank: usize) -> [u64;
     [decides, terms, terms, u64::from(rank == 0 && job::is_wanted()), call, call]
 }
 
-/// Returns true if all ranks take the same file on the same terms, by the numbers `agreed` after the allreduce.
+/// Returns true if the result `agreed` of the allreduce shows that all ranks are in a transfer and decide for
+/// [`Decision::Take`] with the same path and hints.
 fn are_alike(agreed: &[u64]) -> bool {
     match *agreed {
         [NOBODY, lowest, highest, _, first, last] => {

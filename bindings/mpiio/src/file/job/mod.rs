@@ -1,6 +1,6 @@
 //! Counts how much of a job was accelerated, over all files of the job, and writes one line about it for the site.
 //!
-//! Each rank adds up the files that it closes. The first rank of a file counts calls that the engine ran and
+//! Each rank adds up the counts of the files that it closes. The first rank of a file counts calls that the engine ran and
 //! collective calls that MPI ran; every rank counts its independent calls. At MPI_Finalize the sums of all ranks make
 //! one line, if all ranks are known to take part: that is so after a collective read or write of a file of all ranks,
 //! whose first agreement says whether the site wants a line. Otherwise each rank that was the first rank of a file
@@ -26,7 +26,7 @@ use tributary_bindings::guard::lock;
 use crate::file::counts::CallCounts;
 use crate::mpi::abi::{is_world_there, rank, ranks};
 
-/// Number of sums that ranks add up.
+/// Number of sums in [`JobSums`].
 const SUMS: usize = 8;
 
 /// Sums of this rank, over the files that it has closed.

@@ -7,7 +7,7 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`queue`] | the calls of one file, and the one that runs |
+//! | [`queue`] | the calls of one file, and the call that runs |
 //! | [`ticket`] | the handle of a call in flight for its starter |
 //! | [`mpi_arguments`] | a call that the MPI library runs after all |
 //! | [`thread`] | the helper thread |
@@ -132,7 +132,7 @@ impl PollPause {
     /// Duration of a rank's sleep after each later poll.
     const SLEEP: Duration = Duration::from_micros(50);
 
-    /// Pauses while only calls of the engine are waited for. Waits as the engine does if there is only one file and
+    /// Pauses while this rank waits only for calls of the engine. Waits as the engine does if there is only one file and
     /// one thread.
     fn long(&mut self) {
         // The flag is set before this thread looks at the call, which another thread may be polling.
@@ -148,7 +148,7 @@ impl PollPause {
         IDLING.store(false, Ordering::SeqCst);
     }
 
-    /// Pauses while messages of the program are waited for too.
+    /// Pauses while this rank waits also for messages of the program.
     pub fn brief(&mut self) {
         self.rounds += 1;
         if self.rounds < Self::YIELDS { std::thread::yield_now() } else { std::thread::sleep(Self::SLEEP) }

@@ -132,7 +132,7 @@ fn polled(file: &mut OpenFile) -> Option<CallResult> {
 /// Starts a call. The call owns the file's backend until it ends.
 fn begin(counts: Arc<SharedFile>, file: &mut OpenFile, job: QueuedCall) {
     file.queue.waiting = file.backend.waiting();
-    // A thread may have no access to a device that another one uses.
+    // This thread may have no access to a device that another thread uses.
     file.queue.needs_no_messages = file.backend.needs_no_messages() && !may_have_device_memory();
     let mut backend = file.backend.take_for_call();
     let ticket = job.ticket.clone();

@@ -30,13 +30,13 @@ use crate::mpi::next::{Form, InterposedFunction};
 
 /// A collective call in flight: its file, its function, its request and its result.
 pub struct CallTicket {
-    /// The file handle.
+    /// Handle of the file.
     pub file: Word,
     /// Function that started the call.
     pub function: &'static InterposedFunction,
     /// True if this rank prints errors.
     pub prints: bool,
-    /// True if the error was counted when MPI queried the request of the component's call.
+    /// True if the call's error was counted already, when MPI queried the request (under the component of Open MPI).
     is_noted: AtomicBool,
     request: OnceLock<MPI_Request>,
     outcome: OnceLock<Result<Ended, Error>>,
@@ -44,7 +44,7 @@ pub struct CallTicket {
 
 /// A split collective that the program has begun and not ended.
 pub struct Split {
-    /// Form of the function that began it.
+    /// Form of the function that began the split collective.
     pub form: Form,
     /// Ticket of the engine's call in flight. None if MPI runs the call with an explicit offset, the position of this
     /// library's file pointer at the begin.
@@ -137,7 +137,7 @@ impl CallTicket {
         raise(self.file, code)
     }
 
-    /// Returns a closure that calls [`Ticket::raise`].
+    /// Returns a closure that calls [`CallTicket::raise`].
     pub fn raiser(self: Arc<Self>) -> Box<dyn FnOnce()> {
         Box::new(move || {
             self.raise();
@@ -156,14 +156,14 @@ impl CallTicket {
         self.code()
     }
 
-    /// Marks the call as in flight.
+    /// Counts the call as in flight.
     pub(super) fn begins(&self) {
         PENDING.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Marks the call as ended, with its result.
+    /// Stores the result of the call, completes the call's request, and ends its count as in flight.
     pub(super) fn end(&self, outcome: Result<Ended, Error>) {
-        // A call ends once.
+        // A call ends once, so no earlier result is replaced.
         let _ = self.outcome.set(outcome);
         if let Some(request) = self.request() {
             // SAFETY: our own request. MPI keeps it until it is complete, even if the program has freed it. MPI may call `free`

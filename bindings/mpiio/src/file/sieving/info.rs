@@ -21,11 +21,11 @@ pub const DEFAULT: &str = "automatic";
 pub struct AskedHints {
     /// Value of the hint for data sieving in writes; None if there is none.
     pub(super) sieving: Option<String>,
-    /// The other hints.
+    /// The other hints of the info.
     pub(super) others: Vec<(String, String)>,
 }
 
-/// An info of this library's own, which is freed with this value unless it is kept.
+/// An info that this library has made. Dropping it frees the info, unless the info is kept for all files.
 pub struct InfoForMpi {
     info: MPI_Info,
     is_kept: bool,
@@ -44,8 +44,8 @@ impl InfoForMpi {
     pub unsafe fn without_sieving(info: MPI_Info) -> Option<(Self, AskedHints)> {
         let entry = || (HINT.to_string(), NEVER.to_string());
         if info == handles().info_null && is_world_there().unwrap_or(false) {
-            // One for all files, as MPI only reads it. It may end with the session that it was made in, so there is none without
-            // MPI_COMM_WORLD.
+            // One info serves all files, because MPI only reads it. There is none without MPI_COMM_WORLD: the info may end with the
+            // session in which it was made.
             static KEPT: OnceLock<Option<MPI_Info>> = OnceLock::new();
             // SAFETY: MPI is initialised.
             let info = (*KEPT.get_or_init(|| unsafe { made_of([entry()]) }.ok()))?;

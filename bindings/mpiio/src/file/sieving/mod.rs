@@ -16,8 +16,8 @@
 //!
 //! - Not blocking, more pieces: through the program's handle, under that lock. ROMIO writes within the call.
 //!
-//! In atomic mode only the program's handle keeps accesses apart, so MPI writes through that. It also runs writes at the shared
-//! file pointer.
+//! In atomic mode only the program's handle makes accesses atomic, so MPI writes through that handle. MPI also runs writes at
+//! the shared file pointer.
 //!
 //! If a rank has made an independent write that may sieve only without a promise, it reports so in its next collective call.
 //! The ranks of that call's file then no longer write before all of them are in a call, so later independent writes may sieve.
@@ -51,7 +51,7 @@ use info::NEVER;
 /// Maximum number of second handles of a process. Each takes a communicator of MPI's and a file descriptor.
 const MOST_SECONDS: usize = 64;
 
-/// Number of second handles that are open.
+/// Number of second handles that are open in this process.
 static SECONDS: AtomicUsize = AtomicUsize::new(0);
 /// Number of files of this process whose ranks may write before all are in a call.
 static PROMISES: AtomicUsize = AtomicUsize::new(0);
@@ -98,9 +98,9 @@ pub enum Way {
 /// The handles that keep MPI from data sieving in a file: MPI's second handle, and this library's. Each is opened in the
 /// first call that uses it.
 pub struct Sieving {
-    /// Value of the hint that the program has set; None if it has set none.
+    /// Value of the hint `romio_ds_write` that the program has set; None if it has set none.
     asked: Mutex<Option<String>>,
-    /// The other hints of MPI_File_open.
+    /// The program's other hints in MPI_File_open, for the second handle.
     others: Vec<(String, String)>,
     /// Prefix with which the program named the file, for ROMIO.
     prefix: Option<&'static str>,
@@ -108,7 +108,7 @@ pub struct Sieving {
     /// True if the ranks of the file are all ranks of the program, one thread at a time calls MPI, and no hint of this
     /// library forbids sieving.
     may_sieve: bool,
-    /// True in atomic mode.
+    /// True while the program has set atomic mode on the file.
     is_atomic: AtomicBool,
     second: Mutex<Second>,
     /// This library's own handle, which writes piece by piece.
@@ -121,13 +121,13 @@ enum Second {
     NotOpened,
     /// The handle; true if it has the view of the program's handle.
     Open(Word, bool),
-    /// It cannot be opened.
+    /// The second handle cannot be opened.
     Failed,
 }
 
 impl Sieving {
     /// Describes the file of `pieces`, which MPI has just opened by a name with this `prefix` in the mode `amode`, with the
-    /// program's hints. `may_sieve` as in the structure. Local.
+    /// program's hints. `may_sieve` is the field of [`Sieving`]. Local.
     pub fn new(
         pieces: OwnHandle,
         prefix: Option<&'static str>,
@@ -147,8 +147,8 @@ impl Sieving {
         }
     }
 
-    /// Returns the way of an independent write of `access` to the file with MPI's handle `first`; blocking if `blocks`. Collective
-    /// calls of the process are in flight if `has_calls`. Local.
+    /// Chooses the way in which an independent write of `access` is done. `first` is the program's handle of the file. `blocks` is
+    /// true if the call is blocking, `has_calls` if collective calls of this process are in flight. Local.
     pub fn way(&self, access: &OwnedAccess<'_>, first: Word, (blocks, has_calls): (bool, bool)) -> Way {
         let is_one_piece = access.file.count() <= 1;
         let is_plain = is_one_piece && matches!(access.layout, BufferLayout::Contiguous);
@@ -172,7 +172,7 @@ impl Sieving {
         if may_have_device_memory() { Way::Locked } else { Way::Pieces }
     }
 
-    /// Returns the handle that may sieve, with the view of the handle `first`; None if there is none. Local.
+    /// Returns the second handle, which may sieve, with the view of the handle `first`; None if there is none. Local.
     fn second(&self, first: Word) -> Option<Word> {
         let mut second = lock(&self.second);
         if matches!(*second, Second::NotOpened) {
@@ -218,7 +218,7 @@ impl Sieving {
         Some(handle)
     }
 
-    /// Records whether the program is in atomic mode.
+    /// Records whether the program has set atomic mode on the file.
     pub fn set_atomic(&self, is_atomic: bool) {
         self.is_atomic.store(is_atomic, Ordering::Relaxed);
     }
@@ -230,12 +230,12 @@ impl Sieving {
         }
     }
 
-    /// Returns the value of the hint that the program knows.
+    /// Returns the value of the hint `romio_ds_write` that the program has set.
     pub fn asked(&self) -> Option<String> {
         lock(&self.asked).clone()
     }
 
-    /// Records the value of the hint that the program has set. Local.
+    /// Records the value of the hint `romio_ds_write` that the program has set. Local.
     pub fn ask(&self, value: &str) {
         *lock(&self.asked) = Some(value.to_string());
         self.close_second();

@@ -89,7 +89,7 @@ pub fn bytes_of(count: i64, datatype: MPI_Datatype) -> u64 {
     u64::try_from(count).ok().and_then(|count| size.checked_mul(count)).unwrap_or_default()
 }
 
-/// A datatype that stays valid as long as this value: this library's own reference, or one that cannot be freed.
+/// A datatype that stays valid as long as this value: this library's own reference, or a datatype that cannot be freed.
 #[derive(Debug)]
 pub struct Kept {
     datatype: MPI_Datatype,
@@ -114,8 +114,8 @@ impl Kept {
         Ok(Self { datatype: own, is_ours: true })
     }
 
-    /// Takes a reference to a datatype that MPI_File_get_view or MPI_Type_get_contents returned: frees it when dropped, unless
-    /// it is one that cannot be freed. It is never freed if MPI refuses to return its envelope.
+    /// Takes a reference to a datatype that MPI_File_get_view or MPI_Type_get_contents returned. Dropping the value frees the
+    /// datatype, unless it cannot be freed, or MPI refuses to return its envelope.
     ///
     /// # Safety
     /// `datatype` is such a datatype, or MPI_DATATYPE_NULL.

@@ -37,7 +37,7 @@ fn part(datatype: MPI_Datatype) -> Result<TypeArgument, Error> {
 
 fn made(datatype: MPI_Datatype, all: &Measures, mut contents: Contents) -> Result<Shape, Error> {
     if all.size == 0 {
-        // MPI returns arbitrary bounds for it, which must not be used.
+        // MPI returns arbitrary bounds for a datatype without data, which must not be used.
         return Ok(Shape::default());
     }
     let of = &mut contents;

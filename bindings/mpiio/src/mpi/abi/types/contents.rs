@@ -103,7 +103,7 @@ fn missing() -> Error {
     )
 }
 
-/// A datatype's combiner (a number of MPI), and how many arguments of each kind its constructor had.
+/// A datatype's combiner (a number of MPI), and the numbers of arguments of each kind that its constructor had.
 pub(super) struct TypeEnvelope {
     pub combiner: c_int,
     integers: usize,
