@@ -91,7 +91,7 @@ impl Exchange<'_> {
     ///
     /// # Errors
     /// Errors of the message transport.
-    pub async fn run(&mut self, Access { file, layout, memory }: Access<'_>) -> Result<()> {
+    pub async fn run(mut self, Access { file, layout, memory }: Access<'_>) -> Result<()> {
         match memory {
             Memory::Source(memory) => self.write(Access { file, layout, memory }).await,
             Memory::Sink(memory) => self.read(Access { file, layout, memory }).await,

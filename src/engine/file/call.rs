@@ -189,7 +189,7 @@ impl File {
         let (plans, learned, returns_at_end) = (&mut calls.plans, &calls.learned, calls.returns_at_end);
         let (left, is_part) = (part.unwrap_or(&agreed.shape.left), part.is_some());
         let Agreed { reuse, is_sole, .. } = *agreed;
-        let exchange = Exchange {
+        Exchange {
             endpoint,
             file: &setup.file,
             planner: &setup.exchange,
@@ -203,8 +203,9 @@ impl File {
             is_sole,
             is_part,
             own,
-        };
-        { exchange }.run(access).await
+        }
+        .run(access)
+        .await
     }
 
     /// Writes bytes in two exchanges, of two `parts` of the file: the times of the first divide the second between the

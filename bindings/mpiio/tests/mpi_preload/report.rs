@@ -51,6 +51,25 @@ fn calls_of_single_ranks_are_counted_over_all_ranks() {
     assert!(report.other_calls.values().all(|seconds| *seconds >= 0.0), "{report:?}");
 }
 
+/// Small independent calls that took time would gain from being collective; large ones, and a few small ones, would not.
+#[test]
+fn independent_calls_that_would_gain_have_a_line() {
+    let launch = Launch::new(RANKS, &compile("independent.c")).with_library();
+    let many = launch.clone().arg("2000").run();
+    let [report] = &many.reports[..] else { panic!("{}", many.stderr) };
+    let gain = report.could_be_collective.as_ref().unwrap_or_else(|| panic!("{report:?}"));
+    assert_eq!((gain.calls, gain.bytes), (RANKS as u64 * 2000, RANKS as u64 * 2000 * 4096), "{report:?}");
+    assert!(gain.seconds > 0.0 && gain.how.iter().any(|how| how.contains("end in _all")), "{report:?}");
+    let few = launch.clone().arg("1").run();
+    assert!(few.reports.iter().all(|report| report.could_be_collective.is_none()), "{}", few.stderr);
+    let table = launch.arg("2000").env("TRIB_REPORT", "1").run();
+    assert!(
+        table.stderr.contains("to gain ") && table.stderr.contains("6000 small independent calls"),
+        "{}",
+        table.stderr
+    );
+}
+
 /// All ranks delete one file: each call reaches MPI, and the report of the next file says how many found nothing. A
 /// single rank that deletes a missing file is not worth a line.
 #[test]

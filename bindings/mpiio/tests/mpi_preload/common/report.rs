@@ -67,6 +67,9 @@ pub struct Report {
     pub kernel_data: Option<String>,
     pub accelerated: BTreeMap<String, Ran>,
     pub passed_through: Vec<Passed>,
+    /// Independent calls that would gain from being collective.
+    #[serde(default)]
+    pub could_be_collective: Option<Gain>,
     /// Seconds of functions that neither read nor write.
     pub other_calls: BTreeMap<String, f64>,
     /// Failed calls: their number, and the first error that was not printed.
@@ -90,6 +93,15 @@ pub struct Report {
     /// What limits the calls that the engine ran.
     #[serde(default)]
     pub limit: Option<Limit>,
+}
+
+/// Small independent calls, and how libraries make them collective.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Gain {
+    pub calls: u64,
+    pub bytes: u64,
+    pub seconds: f64,
+    pub how: Vec<String>,
 }
 
 /// A hint that was given and is not used.
