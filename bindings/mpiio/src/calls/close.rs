@@ -65,7 +65,7 @@ pub fn close(function: &'static InterposedFunction, arguments: &[Word]) -> Answe
     }
     if let Some(mut report) = report {
         report.failed = counts.failures.failed();
-        report.passed_through = counts.all_left_to_mpi();
+        report.set_passed_through(counts.all_left_to_mpi());
         // MPI's own close follows, so its time is not in the report.
         counts.took(function.name(), Some(0), begin.elapsed());
         report.other_calls = counts.other_calls().into_iter().collect();

@@ -51,6 +51,9 @@ pub struct Report {
     /// Independent calls that would gain from being collective; left out if there are none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub could_be_collective: Option<Gain>,
+    /// True if several ranks have the file open, and the library can run its collective calls.
+    #[serde(skip)]
+    has_several_ranks: bool,
     /// Seconds of the first rank in functions that neither read nor write, by function.
     pub other_calls: BTreeMap<&'static str, f64>,
     /// Calls that failed on the first rank with an error of this library; left out if there were none.
@@ -124,13 +127,11 @@ impl Report {
             Runner::InUse(_) => (None, Some("a call is in progress".to_string())),
         };
         let hints_not_used = not_used(open, counts, not_taken.as_deref());
-        let passed_through = counts.all_left_to_mpi();
         let has_several_ranks = match &open.backend.runner {
             Runner::Engine(file) => file.settings().topology.ranks() > 1,
             Runner::NotOpened(unopened) => unopened.has_several_ranks(),
             Runner::Mpi(_) | Runner::InUse(_) => false,
         };
-        let could_be_collective = has_several_ranks.then(|| Gain::of(&passed_through)).flatten();
         Some(Self {
             file: open.backend.path.display().to_string(),
             version: env!("CARGO_PKG_VERSION"),
@@ -139,8 +140,9 @@ impl Report {
             engine,
             not_taken,
             accelerated: counts.ran.clone(),
-            passed_through,
-            could_be_collective,
+            passed_through: Vec::new(),
+            could_be_collective: None,
+            has_several_ranks,
             other_calls: counts.other_calls().into_iter().collect(),
             failed: None,
             past_cache: counts.past_cache,
@@ -173,6 +175,7 @@ impl Report {
             accelerated: BTreeMap::new(),
             passed_through: Vec::new(),
             could_be_collective: None,
+            has_several_ranks: false,
             other_calls: BTreeMap::new(),
             failed: None,
             past_cache: 0,
@@ -190,6 +193,12 @@ impl Report {
             style,
         };
         report.print();
+    }
+
+    /// Sets the calls that MPI ran, of all ranks.
+    pub fn set_passed_through(&mut self, all: Vec<LeftToMpi>) {
+        self.could_be_collective = self.has_several_ranks.then(|| Gain::of(&all)).flatten();
+        self.passed_through = all;
     }
 
     /// Prints the report to standard error with one write, so that launchers do not mix it with other ranks' output.
