@@ -165,7 +165,7 @@ unsafe fn read(place: *const c_void, index: usize) -> Word {
     }
 }
 
-/// An array of handles with the MPI library's width, which can be passed to MPI.
+/// An array of handles, each as wide as the MPI library's, which can be passed to MPI.
 #[derive(Debug)]
 pub struct HandleArray<H> {
     handles: HandleVec,

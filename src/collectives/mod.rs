@@ -173,8 +173,7 @@ pub async fn broadcast_error(endpoint: &mut Endpoint, root: Rank, error: Option<
     Ok(error.agreed())
 }
 
-/// Returns the schedule of a gather on this rank. This rank's block has `len` bytes, the longest block of any rank `longest`
-/// bytes.
+/// Returns this rank's schedule of a gather. This rank's block has `len` bytes; the longest block has `longest` bytes.
 fn gather_schedule(rank: Rank, ranks: usize, root: Rank, len: u64, longest: u64) -> Schedule {
     let mut builder = Builder::default();
     if rank == root {

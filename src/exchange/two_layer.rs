@@ -78,8 +78,8 @@ pub struct TwoLayer<'a> {
 }
 
 impl TwoLayer<'_> {
-    /// Returns this rank's schedule: gather inside the node, merge, outer kernel. `inner` throttles the messages
-    /// inside the node. O(m log m) for m shares.
+    /// Returns this rank's schedule: gather inside the node, merge, then exchange by the kernel `outer`. `inner` throttles the
+    /// messages inside the node. O(m log m) for m shares.
     pub fn schedule(&self, outer: &Kernel, throttle: Throttle, inner: Throttle) -> Schedule {
         let mut builder = Builder::default();
         let sends = if self.local_aggregator == self.rank {

@@ -99,7 +99,7 @@ fn list(rows: &[HintRow], width: Option<usize>) -> String {
     rows.iter().map(entry).collect()
 }
 
-/// Maximum width of a name with its value, in columns, before the meaning of the hint.
+/// Maximum width, in columns, of a name and its value. The meaning of the hint follows.
 const WIDEST: usize = 32;
 
 /// Returns the first sentence of a hint's meaning.

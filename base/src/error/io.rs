@@ -57,7 +57,7 @@ pub struct DeferredWrite {
 }
 
 impl FileOperation {
-    /// Returns the operation that calls the function of the MPI library with this name.
+    /// Returns the operation "a call of the MPI function `name`".
     pub fn mpi(name: &str) -> Self {
         Self::Mpi(Box::new(name.to_string()))
     }

@@ -344,7 +344,7 @@ pub const fn filling(all: Option<usize>, own: Option<usize>) -> usize {
     }
 }
 
-/// Returns the encoded size of the field that the function returns. Does not call the function.
+/// Returns the encoded size of `T`, or `None` if it varies. Does not call `_field`.
 #[doc(hidden)]
 pub const fn field_size<S, T: Wire>(_field: fn(&S) -> Option<&T>) -> Option<usize> {
     T::SIZE

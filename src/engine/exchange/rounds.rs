@@ -254,8 +254,8 @@ impl Windows {
             }
         });
         let coverage = marked.is_ok().then_some(coverage);
-        // The next window is most likely like this one.
         let bytes = total(window, &passed).1;
+        // A guess: the next window tiles if this one does.
         self.may_tile = coverage.as_ref().is_some_and(|all| all.is_full() && all.covered() == bytes);
         (passed, coverage)
     }

@@ -25,7 +25,7 @@ pub struct SlowFile {
     clocks: TempDir,
 }
 
-/// Reads and writes of the files below the directory of the slow file system.
+/// Totals of the reads and writes of files on the slow file system.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct FileTotals {
     /// Number of calls; a call that covers stripes of several servers counts for each.

@@ -11,7 +11,7 @@ use super::calls::CallAccount;
 pub struct Kind {
     /// Number of the first of these calls on the file, from 0.
     pub first: usize,
-    /// Number of these calls.
+    /// Number of calls of this kind.
     pub count: usize,
     /// Direction: `write` or `read`.
     pub direction: &'static str,

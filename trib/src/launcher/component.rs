@@ -18,7 +18,7 @@ const DEFAULTS: &str = "SYSTEM_DEFAULT:USER_DEFAULT";
 pub struct Loaded {
     /// Path of the component.
     pub file: PathBuf,
-    /// Environment variable of the ranks by which Open MPI finds it, and its value.
+    /// Environment variable that tells Open MPI where the component is: name and value.
     pub variable: (String, String),
 }
 

@@ -13,9 +13,9 @@ use crate::compare::{self, statistics::median};
 const PAIRS: usize = 50;
 /// Time after which no pair of runs begins.
 const BUDGET: Duration = Duration::from_secs(20);
-/// Width of the interval of the median ratio, as a part of the ratio, at which the ratio counts as stable.
+/// A ratio is stable if the confidence interval of its median is no wider than this fraction of the ratio.
 const WIDTH: f64 = 0.1;
-/// Width of the interval, as a part of the median, above which an interval that contains 1 shows no result.
+/// An interval that contains 1 and is wider than this fraction of the median shows no result.
 const USELESS: f64 = 0.5;
 /// Probability that the true median lies outside of the interval.
 const DOUBT: f64 = 0.05;

@@ -13,7 +13,7 @@ use crate::entry::Answer;
 use crate::file::arguments::CallArguments;
 use crate::file::counts::NOT_COLLECTIVE;
 use crate::file::files::{self, SharedFile};
-use crate::file::sieving::{Sieving, Way};
+use crate::file::sieving::{Sieving, WriteRoute};
 use crate::file::{backend, pending, report};
 use crate::mpi::abi::word::{Word, to_word};
 use crate::mpi::abi::{MPI_Offset, SUCCESS, status};
@@ -90,9 +90,9 @@ pub fn write_at(
     let shared = files::find(first);
     let known = shared.as_ref().and_then(|shared| known_access(shared, form, arguments));
     let Some((sieving, mut access, call)) = known else { return Answer::call(at, arguments, then) };
-    match sieving.way(&access, first, (form.ending == CallForm::Blocking, pending::is_any())) {
-        Way::Program => {}
-        Way::Second(second) => {
+    match sieving.route(&access, first, (form.ending == CallForm::Blocking, pending::is_any())) {
+        WriteRoute::Program => {}
+        WriteRoute::Second(second) => {
             let mut arguments = arguments.to_vec();
             arguments[0] = second;
             return Answer::quiet_call(second, at, &arguments, move |code| match code as c_int {
@@ -100,14 +100,14 @@ pub fn write_at(
                 code => Answer::RaiseFirst { file: first, code, then: Box::new(then) },
             });
         }
-        Way::Locked => {
+        WriteRoute::Locked => {
             let lock = shared.clone().and_then(|shared| LockedRange::take(shared, &access));
             return Answer::call(at, arguments, move |code| {
                 drop(lock);
                 then(code)
             });
         }
-        Way::Pieces => {
+        WriteRoute::Pieces => {
             if let Some(written) = sieving.pieces.transfer(access.lent(), true) {
                 // SAFETY: the status of the program's call.
                 unsafe { status::set(call.result as *mut _, *written.as_ref().unwrap_or(&0)) };

@@ -49,9 +49,9 @@ pub struct ComponentFunctions {
     pub call_ompio: fn(&InterposedFunction, &[Word]) -> Option<Word>,
     /// Shows Open MPI the hints in force of an open file.
     pub show_hints: fn(Word),
-    /// Asks Open MPI to advance calls in flight; returns true if it does. Called before each call in flight starts.
+    /// Returns true if Open MPI agrees to advance calls in flight. Called before each such call starts.
     pub can_advance: fn() -> bool,
-    /// Makes the error of a request an error of a file.
+    /// Makes Open MPI report the error of a request as an error of the file.
     pub point_at_file: fn(MPI_Request, Word),
 }
 

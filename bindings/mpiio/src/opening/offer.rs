@@ -34,7 +34,7 @@ const MARKED: [u32; 4] = [1, 2, 3, 31];
 const VERSION_BITS: u32 = 26;
 /// Position in the flags of the first of these displaced bits.
 const DISPLACED: u32 = 7;
-/// First bit of the version in the flags; its complement follows.
+/// First bit of the version in the flags; the inverted version follows the version.
 const VERSION: u32 = 64 - 2 * VERSION_BITS;
 
 /// The bits that a rank brings to the agreement at an open. The agreed value has the bits that all ranks have set.

@@ -144,8 +144,7 @@ impl CallRanges {
         let running = running.map(|(range, number)| InCall { range, number });
         self.all.iter().chain(&running).any(|all| {
             let mut rest = both(&all.range, range);
-            // Skip this rank's parts one after the other: they may be adjacent in any order. Each step skips at least
-            // one.
+            // Skip this rank's parts that adjoin. They are not sorted, so look through them after each one that was skipped.
             while let Some(part) = self
                 .own
                 .iter()

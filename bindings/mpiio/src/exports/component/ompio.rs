@@ -59,7 +59,7 @@ pub unsafe fn query(file: *mut c_void, data: *mut *mut c_void, priority: *mut c_
 /// `data` is the private data that ompio wrote for the file.
 pub unsafe fn unquery(file: *mut c_void, data: *mut c_void) -> c_int {
     type Unquery = unsafe extern "C" fn(*mut c_void, *mut c_void) -> c_int;
-    // SAFETY: ompio's function, of this type in every series that `layout` knows; ompio's private data.
+    // SAFETY: in all releases that `layout` knows, ompio's function has this type; `data` is ompio's.
     component().map_or(0, |ompio| unsafe { transmute::<*const c_void, Unquery>((*ompio).functions[2])(file, data) })
 }
 

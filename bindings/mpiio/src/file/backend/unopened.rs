@@ -22,9 +22,9 @@ use crate::mpi::abi::has_all_ranks;
 use crate::mpi::next::InterposedFunction;
 use crate::opening::channel::Slot;
 
-/// Operations with which an allreduce combines the numbers of [`contribution`]: the lowest rank that does not take the file;
-/// the lowest and the highest fingerprint of the ranks' terms; whether the first rank wants a line about the job; the
-/// lowest and the highest number of the call that the ranks are in.
+/// How an allreduce combines the six numbers of [`contribution`]: the lowest rank that refuses the file; the lowest and the
+/// highest fingerprint of the ranks' arguments; whether the first rank writes a line about the job into the log; the lowest and
+/// the highest number of the call that the ranks are in.
 const OPS: [ReduceOp; 6] = [ReduceOp::Min, ReduceOp::Min, ReduceOp::Max, ReduceOp::Max, ReduceOp::Min, ReduceOp::Max];
 /// Reason why MPI runs the calls of a file on DAOS. MPICH and its derivatives have a driver that calls DAOS's own library;
 /// this library would write through dfuse.

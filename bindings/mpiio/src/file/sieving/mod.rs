@@ -84,7 +84,7 @@ pub fn is_wanted() -> bool {
 
 /// The way in which MPI or this library writes an independent access.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Way {
+pub enum WriteRoute {
     /// MPI, through the program's handle.
     Program,
     /// MPI, through this handle, which may sieve.
@@ -149,27 +149,27 @@ impl Sieving {
 
     /// Chooses the way in which an independent write of `access` is done. `first` is the program's handle of the file. `blocks` is
     /// true if the call is blocking, `has_calls` if collective calls of this process are in flight. Local.
-    pub fn way(&self, access: &OwnedAccess<'_>, first: Word, (blocks, has_calls): (bool, bool)) -> Way {
+    pub fn route(&self, access: &OwnedAccess<'_>, first: Word, (blocks, has_calls): (bool, bool)) -> WriteRoute {
         let is_one_piece = access.file.count() <= 1;
         let is_plain = is_one_piece && matches!(access.layout, BufferLayout::Contiguous);
         if is_plain || self.is_atomic.load(Ordering::Relaxed) || self.asked().as_deref() == Some(NEVER) {
-            return Way::Program;
+            return WriteRoute::Program;
         }
         if is_one_piece {
-            return self.second(first).map_or(Way::Program, Way::Second);
+            return self.second(first).map_or(WriteRoute::Program, WriteRoute::Second);
         }
         if !blocks {
-            return Way::Locked;
+            return WriteRoute::Locked;
         }
         if self.may_sieve && !has_calls && !may_have_buffered_bytes() {
             IS_WANTED.store(true, Ordering::Relaxed);
             if PROMISES.load(Ordering::Relaxed) == 0
                 && let Some(second) = self.second(first)
             {
-                return Way::Second(second);
+                return WriteRoute::Second(second);
             }
         }
-        if may_have_device_memory() { Way::Locked } else { Way::Pieces }
+        if may_have_device_memory() { WriteRoute::Locked } else { WriteRoute::Pieces }
     }
 
     /// Returns the second handle, which may sieve, with the view of the handle `first`; None if there is none. Local.
