@@ -1,7 +1,7 @@
 //! Converts a machine's parameters for the library's cost model, and asks that model for the choice of kernels.
 
-use tributary::engine::layers::Touched;
 use tributary::engine::Layered;
+use tributary::engine::layers::Touched;
 use tributary::engine::layers::{Candidate, Chooser, kernels};
 use tributary::engine::{AccessStats, Phases, Roles};
 use tributary::error::Result;

@@ -90,7 +90,7 @@ impl OpenArguments<'_> {
     }
 
     /// Returns the arguments that must be the same on all ranks, for an error message.
-    fn to_readable(&self) -> ReadableTerms {
+    fn readable(&self) -> ReadableTerms {
         let hints = self.hints.table().into_iter().map(|row| (row.key.to_string(), row.value)).collect();
         let (path, mode) = (self.path.as_os_str().as_bytes().to_vec(), mode_name(self.mode).to_string());
         ReadableTerms { library: library(), path, mode, hints }
@@ -152,7 +152,7 @@ impl ReadableTerms {
 /// Returns the error for ranks with different arguments. It names the lowest rank whose arguments differ from those of
 /// rank 0. Collective: a broadcast, and an agreement.
 async fn differ(endpoint: &mut Endpoint, arguments: &OpenArguments<'_>) -> Result<Error> {
-    let (rank, own) = (endpoint.rank(), arguments.to_readable());
+    let (rank, own) = (endpoint.rank(), arguments.readable());
     let first = broadcast(endpoint, 0, &wire::to_bytes(&own)).await?;
     let first = wire::from_bytes::<ReadableTerms>(&first).ok_or_else(|| damaged("terms that cannot be decoded"));
     let checked = first.and_then(|first| own.check(rank, &first));
