@@ -7,7 +7,7 @@
 //! | [`mpiexec`], [`launcher`] | tests that start themselves again as the ranks of an MPI program; the wait for its end |
 //! | [`suite`], [`reading`] | the conformance suite, which runs on every fabric: what is written; what is read |
 //! | [`settings`] | the settings with which every fault and every real pattern is tested |
-//! | [`f_case_matrix`], [`pattern_matrix`], [`small`] | access patterns of real codes under these settings; on the command line |
+//! | [`pattern_matrix`], [`small`] | access patterns of real codes under these settings; on the command line |
 //! | [`trial`], [`read_trial`] | trials in which one aggregator fails |
 //! | [`interleaved`], [`periodic`] | a small write of many rounds; a file of any size that takes no space |
 //! | [`around`] | a transport with faults or notes around its calls |
