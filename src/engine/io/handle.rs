@@ -11,7 +11,7 @@
 //! - a rank reopens the file before it reads what other hosts may have written: in a collective call, after all ranks
 //!   have made their bytes visible. If reopening is not enough, the storage does more ([`calls::see_other_hosts`]).
 //!
-//! None of this happens on other file systems, if all ranks are on one host, or if the file is only read.
+//! The handle does nothing of this on other file systems, if all ranks are on one host, or if the file is only read.
 //!
 //! All methods are local.
 

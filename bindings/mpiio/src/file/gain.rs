@@ -1,4 +1,5 @@
-//! Which independent calls of a file would gain from being collective, and how the libraries in the process make them so.
+//! Finds the independent calls of a file that would gain from being collective, and says how the libraries in the process make
+//! them collective.
 
 use std::ffi::CStr;
 
