@@ -201,9 +201,11 @@ fuzz_targets() {
 
 summary=()
 slowest=""
+messages=""
 failures=0
 
-# step NAME COMMAND...: runs a command under a time limit, continues if it fails, and adds a line to the summary.
+# step NAME COMMAND...: runs a command under a time limit, continues if it fails, and adds a line to the summary. The first lines of
+# what each failed test printed come last of all.
 step() {
     local name=$1 start=$SECONDS code=0 log limit=()
     shift
@@ -217,6 +219,9 @@ step() {
         outcome="FAILED ($code)"
         [[ $code -ne 124 ]] || outcome="TIME LIMIT"
         failures=$((failures + 1))
+        messages+=$(awk -v step="$name" '/^---- .* stdout ----$/ { print step ":"; lines = 15 }
+            /^failures:$/ { lines = 0 }
+            lines-- > 0 { print substr($0, 1, 400) }' "$log" | sed -n 1,60p)$'\n'
     fi
     tests=$(awk '/^test result:/ { passed += $4; failed += $6; ignored += $8 }
         END { if (NR && passed + failed + ignored) printf "%d passed, %d failed, %d ignored", passed, failed, ignored }' "$log")
@@ -269,6 +274,8 @@ finish() {
     printf '\n=== slowest test programs\n'
     # Not head: sort is killed by SIGPIPE now and then when head ends first, and pipefail makes that the exit code.
     sort -rn <<<"$slowest" | sed -n 1,10p
+    # Last, so that the end of a long log says why.
+    [[ -z ${messages//[$'\n']/} ]] || printf '\n=== what failed\n%s\n' "${messages%$'\n'}"
     [[ $failures -eq 0 ]] || fail "$failures of ${#summary[@]} steps failed"
     exit 0
 }
