@@ -223,10 +223,13 @@ impl Small<'_> {
             if failures == 0 {
                 let ended = (self.0)(way, &format!("{kind}:-1:1"));
                 let mut failed = ended.failed(&format!("{kind} on all ranks, `{way}`"));
-                // Another rank may write in each call. Where all writes have failed, there is nothing to read.
-                if !WRITES.iter().any(|call| said(&ended.stdout)[0].contains(&format!("{call}: SUCCESS\n"))) {
-                    failed.retain(|line| !line.ends_with(": SUCCESS, other bytes"));
-                }
+                // Another rank may write in each call. Where all writes have failed, there is nothing to read; a write that was
+                // left behind may have returned success before it failed.
+                let is_lost = |line: &str| {
+                    let wrote = |call| said(&ended.stdout)[0].contains(&format!("{call}: SUCCESS\n"));
+                    line.ends_with(": SUCCESS, other bytes") && (due.contains(&line) || !WRITES.iter().any(wrote))
+                };
+                failed.retain(|line| !is_lost(line));
                 // If several ranks have errors, later calls return those that the first has not.
                 let cause = |line: &str| line.rsplit(": ").next().map(str::to_string);
                 let first = failed.first().filter(|first| due.contains(*first)).map(|first| cause(first));
