@@ -10,10 +10,11 @@ use crate::access::{AccessStats, Direction, Extents, Tiling};
 use crate::engine::agree::calls::{CallFault, CallKind, CallKinds};
 use crate::engine::agree::ranges::RankRanges;
 use crate::engine::choose::MAX_CHECKED_PIECES;
+use crate::engine::choose::cost::Expected;
 use crate::engine::choose::rules::{CallShape, Decision};
 use crate::engine::exchange::kept_plans::{AccessShift, Reuse};
 use crate::engine::io::write_behind::call::AgreedWrite;
-use crate::engine::io::{Storage, StorageFailure, guarded, without_size_signal};
+use crate::engine::io::{Moved, Storage, StorageFailure, guarded, without_size_signal};
 use crate::engine::trace::counts::Outcome;
 use crate::engine::trace::path::Path;
 use crate::error::{FileOperation, Result};
@@ -172,9 +173,15 @@ wire::fields!(struct Agreed {
 });
 
 impl Agreed {
-    /// Computes the result from the merged facts of all ranks. `apart` is true if no two hosts have bytes in the same
-    /// range.
-    pub fn from_facts(facts: &Facts, ranges: &RankRanges, tiling: Tiling, apart: bool, direction: Direction) -> Self {
+    /// Computes the result from the merged facts of all ranks. `apart` has the expected times if no two hosts have bytes in the
+    /// same range.
+    pub fn from_facts(
+        facts: &Facts,
+        ranges: &RankRanges,
+        tiling: Tiling,
+        apart: Option<Expected>,
+        direction: Direction,
+    ) -> Self {
         let Facts { calls, failed, all, left, reuse, limit, transferred, micros, is_sole, .. } = *facts;
         let Facts { wants_early, have_sieved, .. } = *facts;
         let [plans, lowest, highest] = reuse;
@@ -191,10 +198,11 @@ impl Agreed {
                 all: until(all),
                 left: until(left),
                 disjoint,
-                hosts_are_apart: apart,
+                apart,
                 // Data that was sent with the facts must not overwrite bytes that ranks have already written: then it
                 // goes through the exchange.
                 is_inline: facts.is_inline && (transferred == 0 || disjoint == Some(true)),
+                is_slow: false,
                 no_memory: false,
                 transferred,
             },
@@ -240,13 +248,15 @@ impl Agreed {
         &mut self,
         storage: &Result<Arc<dyn Storage>>,
         (rank, path): (Rank, &std::path::Path),
-        write: impl FnOnce(&dyn Storage, &mut u64) -> std::result::Result<(), StorageFailure>,
+        write: impl FnOnce(&dyn Storage, &mut Moved) -> std::result::Result<(), StorageFailure>,
     ) -> Result<()> {
         let (begin, _quiet) = (clock::now(), without_size_signal());
+        let mut moved = Moved::default();
         let wrote = storage.as_ref().map_err(Clone::clone).and_then(|storage| {
-            guarded(FileOperation::Write, self.shape.left.start, || write(&**storage, &mut self.shape.transferred))
+            guarded(FileOperation::Write, self.shape.left.start, || write(&**storage, &mut moved))
                 .map_err(|failure| failure.into_error(rank, path))
         });
+        self.shape.transferred += moved.bytes;
         self.micros = self.micros.max(clock::since(begin).as_micros() as u64);
         wrote.inspect_err(|_| self.failed = Some(CallFault::OfRank(rank)))
     }
@@ -291,7 +301,7 @@ mod tests {
         let mut all = Facts::NONE;
         ranks.iter().for_each(|facts| all.merge(facts));
         let ranges = RankRanges::from_ranges(ranks.iter().filter_map(Facts::range));
-        Agreed::from_facts(&all, &ranges, tiling.unwrap_or(Tiling::from_key(7)), false, Direction::Write)
+        Agreed::from_facts(&all, &ranges, tiling.unwrap_or(Tiling::from_key(7)), None, Direction::Write)
     }
 
     #[test]

@@ -13,7 +13,7 @@ use smallvec::SmallVec;
 use tributary_base::wire::frame::Encoder;
 use tributary_base::wire::{self, Output, Wire};
 
-use crate::access::{Access, Direction, Extent, Extents, Source, Tiling};
+use crate::access::{Access, Direction, Extent, Extents, Source, Tiling, Walk};
 use crate::collectives::team::{Combine, Team};
 use crate::drivers::Layout;
 use crate::engine::agree::calls::{CallFault, CallForm, CallKinds};
@@ -21,13 +21,15 @@ use crate::engine::agree::facts::{Agreed, Facts};
 use crate::engine::agree::footprint::{Footprint, Runs};
 use crate::engine::agree::inline::{self, OwnData, block_len, data_of_blocks};
 use crate::engine::agree::ranges::RankRanges;
-use crate::engine::choose::SMALL_OF_ALL;
+use crate::engine::choose::cost::{Expected, FileWork};
+use crate::engine::choose::learned::Learned;
 use crate::engine::choose::rules::Rules;
+use crate::engine::choose::{PROBED, SMALL_OF_ALL};
 use crate::engine::exchange::kept_plans::AccessShift;
 use crate::engine::exchange::planner::ExchangePlanner;
 use crate::engine::io::handle::publish_writes;
 use crate::engine::io::terms::FileTerms;
-use crate::engine::io::{Storage, StorageFailure, end};
+use crate::engine::io::{Moved, Storage, StorageFailure, end, guarded, without_size_signal, write_all};
 use crate::engine::shared::Arena;
 use crate::engine::trace::counts::Outcome;
 use crate::engine::trace::path::Path;
@@ -35,6 +37,7 @@ use crate::error::{Error, FileOperation, Result};
 use crate::fabric::Endpoint;
 use crate::hints::{Hints, Switch};
 use crate::topology::Rank;
+use crate::world::clock;
 
 /// The contribution of one rank, or of several merged ranks, to the first agreement of a call.
 #[derive(Clone)]
@@ -119,7 +122,13 @@ impl<'a> Contribution<'a> {
 
     /// Returns the result of the agreement. `self` must be the merged contribution of all ranks.
     pub fn agreed(&self, tiling: Tiling, direction: Direction) -> Agreed {
-        Agreed::from_facts(&self.facts, &self.ranges, tiling, self.footprint.hosts_are_apart(), direction)
+        Agreed::from_facts(
+            &self.facts,
+            &self.ranges,
+            tiling,
+            self.footprint.host_part().map(|_| Expected::default()),
+            direction,
+        )
     }
 
     /// Encodes the contribution, which has been merged with `others`. Leaves the footprint out if there is no room.
@@ -147,7 +156,7 @@ impl<'a> Contribution<'a> {
         &self,
         others: &[&[u8]],
         storage: &dyn Storage,
-        written: &mut u64,
+        written: &mut Moved,
     ) -> std::result::Result<(), StorageFailure> {
         inline::write(storage, self.data, (others, &self.starts), written)
     }
@@ -223,8 +232,42 @@ pub struct OpeningVote<'a> {
     pub arena: Option<&'a Arena>,
     /// This rank's handle of the file (or the error of opening it), if this rank may decide and then use the file.
     pub storage: Option<Result<Arc<dyn Storage>>>,
+    /// What this rank needs to weigh ways if it decides; `None` if the call has no data.
+    pub weighing: Option<Weighing<'a>>,
     /// This rank's error, if it has one.
     pub error: &'a mut Option<Error>,
+}
+
+/// What a rank that decides needs to weigh the ways of a write of which each host has its own part.
+pub struct Weighing<'a> {
+    /// What was learned in earlier calls.
+    pub learned: &'a mut Learned,
+    /// Plans the exchange.
+    pub planner: &'a ExchangePlanner,
+    /// This rank's own data.
+    pub data: Access<'a, Source<'a>>,
+}
+
+impl Weighing<'_> {
+    /// Writes the first piece of this rank's data, which it writes again in the call, and learns what a call on the file takes.
+    /// Without data, or after a failure, nothing is learned; the call itself will fail then. Local.
+    fn probe(&mut self, storage: &dyn Storage) {
+        let Access { file, layout, memory } = self.data;
+        let mut first = None;
+        Walk::new(file, layout).visit_before(file.span().map_or(0, |(start, _)| start + 1), |piece| {
+            first.get_or_insert(piece);
+        });
+        let Some(piece) = first else { return };
+        let bytes = memory.piece(piece.memory, piece.len.min(PROBED));
+        let (begin, _quiet) = (clock::now(), without_size_signal());
+        let written = guarded(FileOperation::Write, piece.offset, || {
+            write_all(storage, bytes, piece.offset, &mut Moved::default())
+        });
+        if written.is_ok() {
+            let nanos = clock::since(begin).as_nanos() as f64;
+            self.learned.ways.speed.observe(FileWork { rounds: 1.0, bytes: bytes.len() as f64, nanos });
+        }
+    }
 }
 
 /// The facts, extents and earlier outcome from which one rank forms its contribution to a first agreement.
@@ -278,6 +321,21 @@ impl OpeningVote<'_> {
         }
     }
 
+    /// Decides again with the expected times of each host by itself and of an exchange. Where nothing is known of the file,
+    /// measures it first.
+    fn weigh_hosts(&mut self, agreed: &mut Agreed) {
+        let (Some(part), Some(weighing)) = (self.contribution.footprint.host_part(), &mut self.weighing) else {
+            return;
+        };
+        if let (true, Some(Ok(storage))) = (weighing.learned.ways.is_worth_probing(part), &self.storage) {
+            weighing.probe(&**storage);
+        }
+        let left = &agreed.shape.left;
+        let movers = weighing.planner.movers(left, weighing.learned.paces);
+        agreed.shape.apart = Some(weighing.learned.ways.weigh(part, left, movers));
+        agreed.decision = self.rules.decide(&agreed.shape);
+    }
+
     /// Opens the windows of a call. Without memory, the ranks move their bytes directly, if that is possible.
     fn open_windows(&self, arena: &Arena, agreed: &mut Agreed) -> Result<()> {
         match arena.prepare(&agreed.decision.windows) {
@@ -323,6 +381,15 @@ impl Combine for OpeningVote<'_> {
         let (file, rules) = (self.file, self.rules);
         let may_write = self.storage.is_some() && (rules.in_memory || rules.direction == Direction::Write);
         let mut agreed = decided(self.votes, &self.contribution, rules, may_write);
+        match (agreed.decision.path, self.arena) {
+            _ if agreed.failed.is_some() => {}
+            (Path::Hosts, _) => self.weigh_hosts(&mut agreed),
+            (Path::Windows, Some(arena)) if arena.is_slow() => {
+                agreed.shape.is_slow = true;
+                agreed.decision = rules.decide(&agreed.shape);
+            }
+            _ => {}
+        }
         let done = match (agreed.decision.path, &self.storage, self.arena) {
             _ if agreed.failed.is_some() => Ok(()),
             (Path::Root | Path::Slots, Some(storage), _) => {

@@ -9,6 +9,7 @@ use tributary_base::wire::frame::{self, Encoder, LENGTH};
 use tributary_base::wire::{Output, varint};
 
 use crate::access::{Extent, Extents};
+use crate::engine::choose::cost::HostPart;
 use crate::engine::choose::{FOOTPRINT_BYTES, FOOTPRINT_GAP};
 
 /// Value of [`Footprint::host`] after footprints of several hosts were merged.
@@ -25,6 +26,8 @@ pub struct Footprint {
     /// Ascending ranges that do not overlap, as (start, end) in bytes; `None` if footprints of two hosts overlap, or if
     /// a footprint is unknown.
     ranges: Option<Vec<(u64, u64)>>,
+    /// The largest part of one host, if the footprints of several hosts are known.
+    most: HostPart,
 }
 
 impl Footprint {
@@ -52,12 +55,12 @@ impl Footprint {
         ranges
             .iter_mut()
             .for_each(|(start, end)| (*start, *end) = (*start - *start % unit, end.next_multiple_of(unit)));
-        Self { host: host as u64, ranges: Some(united(ranges, FOOTPRINT_GAP)) }
+        Self { ranges: Some(united(ranges, FOOTPRINT_GAP)), ..Self::unknown(host) }
     }
 
     /// Returns the footprint of a rank whose ranges are unknown.
     pub fn unknown(host: usize) -> Self {
-        Self { host: host as u64, ranges: None }
+        Self { host: host as u64, ranges: None, most: HostPart::default() }
     }
 
     /// Returns true if the ranges have exactly `bytes` bytes, the number of bytes of all ranks: then every byte of the
@@ -71,14 +74,21 @@ impl Footprint {
         self.ranges.iter().flatten().map(|&(start, end)| Extent { offset: start, len: end - start }).collect()
     }
 
-    /// Returns true if it is certain that the footprints of no two hosts overlap.
-    pub fn hosts_are_apart(&self) -> bool {
-        self.ranges.is_some()
+    /// Returns the largest part of one host, if it is certain that the footprints of no two hosts overlap.
+    pub fn host_part(&self) -> Option<HostPart> {
+        let own = |ranges: &[(u64, u64)]| HostPart {
+            runs: ranges.len() as u64,
+            bytes: ranges.iter().map(|(start, end)| end - start).sum(),
+        };
+        self.ranges.as_ref().map(|ranges| if self.host == SEVERAL { self.most } else { own(ranges) })
     }
 
     /// Merges the footprint of other ranks, of this host or of other hosts. O(n log n) for n ranges.
     pub fn merge(&mut self, other: Self) {
         let same = self.host == other.host && self.host != SEVERAL;
+        if let (false, Some(own), Some(others)) = (same, self.host_part(), other.host_part()) {
+            self.most = own.max(others);
+        }
         self.ranges = self.ranges.take().zip(other.ranges).and_then(|(mut all, other)| {
             all.extend(other);
             let united = match same {
@@ -100,6 +110,8 @@ impl Footprint {
         let known = self.ranges.as_ref().is_some_and(|ranges| {
             let mut at = 0;
             varint::put(&mut bytes, self.host.wrapping_add(1));
+            varint::put(&mut bytes, self.most.runs);
+            varint::put(&mut bytes, self.most.bytes);
             varint::put(&mut bytes, ranges.len() as u64);
             ranges.iter().all(|&(from, to)| {
                 varint::put(&mut bytes, from.wrapping_sub(at));
@@ -122,6 +134,7 @@ impl Footprint {
         let mut place = 0;
         let mut next = || varint::get(own, &mut place);
         let Some(host) = next().map(|host| host.wrapping_sub(1)) else { return Self::unknown(0) };
+        let (Some(runs), Some(bytes)) = (next(), next()) else { return Self::unknown(0) };
         let count = next().filter(|&count| count <= FOOTPRINT_BYTES as u64);
         let mut end = 0u64;
         let mut range = || {
@@ -129,7 +142,8 @@ impl Footprint {
             end = from.checked_add(next()?)?;
             Some((from, end))
         };
-        Self { host, ranges: count.and_then(|count| (0..count).map(|_| range()).collect()) }
+        let ranges = count.and_then(|count| (0..count).map(|_| range()).collect());
+        Self { host, ranges, most: HostPart { runs, bytes } }
     }
 }
 
@@ -210,7 +224,7 @@ mod tests {
                     (host, pieces.into_iter().map(|(at, len)| (at * 20_000, len * 9_000)).collect::<Vec<_>>())
                 })
                 .collect();
-            prop_assert_eq!(merged(&ranks, 1).hosts_are_apart(), reference(&ranks));
+            prop_assert_eq!(merged(&ranks, 1).host_part().is_some(), reference(&ranks));
         }
     }
 
@@ -224,16 +238,16 @@ mod tests {
         let ranks: Vec<_> = (0..8).map(|rank_of| rank(rank_of / 4, rank_of % 4)).collect();
         let all = merged(&ranks, 1);
         assert_eq!(all.ranges, Some(vec![(0, 1_600_000)]), "planes adjoin");
-        assert!(!merged(&ranks, 65_536).hosts_are_apart(), "two hosts have bytes of one stripe");
+        assert!(!merged(&ranks, 65_536).host_part().is_some(), "two hosts have bytes of one stripe");
         let across: Vec<_> =
             (0..8).map(|rank_of| rank(rank_of / 4, rank_of % 4).1).enumerate().map(|(r, p)| (r % 2, p)).collect();
-        assert!(!merged(&across, 1).hosts_are_apart());
+        assert!(!merged(&across, 1).host_part().is_some());
     }
 
     #[test]
     fn too_many_ranges_are_not_known() {
         let far: Vec<_> = (0..10_000).map(|at| (at * 100_000, 8)).collect();
-        assert!(!merged(&[(0, far.clone())], 1).hosts_are_apart());
-        assert!(merged(&[(0, far[..500].to_vec())], 1).hosts_are_apart());
+        assert!(!merged(&[(0, far.clone())], 1).host_part().is_some());
+        assert!(merged(&[(0, far[..500].to_vec())], 1).host_part().is_some());
     }
 }

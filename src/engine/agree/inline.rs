@@ -10,7 +10,7 @@ use tributary_base::wire::{Output, Wire};
 
 use crate::access::{Access, BufferLayout, Extent, Extents, Source, Walk};
 use crate::engine::choose::SMALL_OF_ONE;
-use crate::engine::io::{Storage, StorageFailure, write_all};
+use crate::engine::io::{Moved, Storage, StorageFailure, write_all};
 use crate::topology::Rank;
 use crate::world::process::per_thread;
 
@@ -107,7 +107,7 @@ pub fn write(
     storage: &dyn Storage,
     own: Option<OwnData<'_>>,
     (others, starts): (&[&[u8]], &[u32]),
-    written: &mut u64,
+    written: &mut Moved,
 ) -> Result<(), StorageFailure> {
     // Take the memory instead of borrowing it: the write of the file may call this function on the same thread.
     let mut scratch = SCRATCH.take();
@@ -154,7 +154,7 @@ fn write_pieces<'a>(
     pieces: &mut [SmallPiece],
     joined: &mut Vec<u8>,
     bytes: impl Fn(&SmallPiece) -> &'a [u8],
-    written: &mut u64,
+    written: &mut Moved,
 ) -> Result<(), StorageFailure> {
     if let [piece] = pieces {
         return write_all(storage, bytes(piece), piece.extent.offset, written);
@@ -168,11 +168,11 @@ fn write_pieces<'a>(
     }
     let all = union(pieces);
     pieces.sort_unstable_by_key(|piece| (piece.rank, piece.number));
-    let mut each = 0;
+    let mut each = Moved::default();
     for piece in pieces.iter() {
         write_all(storage, bytes(piece), piece.extent.offset, &mut each)?;
     }
-    *written += all;
+    *written = Moved { bytes: written.bytes + all, calls: written.calls + each.calls };
     Ok(())
 }
 
@@ -182,7 +182,7 @@ fn write_joined<'a>(
     pieces: &[SmallPiece],
     joined: &mut Vec<u8>,
     bytes: impl Fn(&SmallPiece) -> &'a [u8],
-    written: &mut u64,
+    written: &mut Moved,
 ) -> Result<(), StorageFailure> {
     for run in pieces.chunk_by(|piece, next| piece.extent.end() == next.extent.offset) {
         let offset = run[0].extent.offset;

@@ -9,6 +9,7 @@ use tributary_base::wire::frame::Encoder;
 use crate::access::Direction;
 use crate::collectives::team::{Combine, Team};
 use crate::engine::agree::facts::Agreed;
+use crate::engine::choose::cost::FileWork;
 use crate::engine::choose::learned::{CallTimes, FileTimes};
 use crate::engine::choose::rules::Decision;
 use crate::engine::shared::arena::TURN;
@@ -29,6 +30,10 @@ pub struct CallOutcome {
     pub failed: Option<Rank>,
     /// Number of bytes written or read.
     pub transferred: u64,
+    /// Number of calls on the file that wrote windows.
+    pub calls: u64,
+    /// Sum of the times of writes and reads of windows in microseconds; several may be made at the same time.
+    pub spent: u64,
     /// Number of bytes of metadata messages.
     pub metadata_bytes: u64,
     /// Number of metadata messages.
@@ -52,7 +57,7 @@ pub struct CallOutcome {
 }
 
 wire::fields!(struct CallOutcome {
-    failed, transferred, metadata_bytes, metadata_messages, data_messages, in_memory, between_hosts, rounds, micros,
+    failed, transferred, calls, spent, metadata_bytes, metadata_messages, data_messages, in_memory, between_hosts, rounds, micros,
     file_times, must_redo, turn,
 });
 
@@ -79,6 +84,8 @@ impl CallOutcome {
         Self {
             failed: outcome.error.as_ref().map(|_| rank),
             transferred: outcome.bytes,
+            calls: outcome.calls,
+            spent: outcome.spent.as_micros() as u64,
             metadata_bytes: metadata.bytes,
             metadata_messages: metadata.messages,
             data_messages: counts.traffic.messages,
@@ -103,6 +110,8 @@ impl CallOutcome {
     fn merge(&mut self, other: &Self) {
         self.failed = self.failed.into_iter().chain(other.failed).min();
         self.transferred += other.transferred;
+        self.calls += other.calls;
+        self.spent += other.spent;
         self.metadata_bytes += other.metadata_bytes;
         self.metadata_messages += other.metadata_messages;
         self.data_messages += other.data_messages;
@@ -122,6 +131,19 @@ impl CallOutcome {
     pub fn took(&self) -> CallTimes {
         let [.., wait, total] = self.micros;
         CallTimes { exchange: total.saturating_sub(wait), file: self.file_times, total }
+    }
+
+    /// Returns the mean work of those who wrote windows: aggregators, or hosts. `None` if none did, or if the calls took no
+    /// time that can be measured.
+    pub fn work(&self) -> Option<FileWork> {
+        let (writers, busy) = (self.file_times.count as f64, self.file_times.sum as f64);
+        let in_flight = (self.spent as f64 / busy).max(1.0);
+        let work = FileWork {
+            rounds: self.calls as f64 / in_flight / writers,
+            bytes: self.transferred as f64 / writers,
+            nanos: busy * 1000.0 / writers,
+        };
+        (self.calls > 0 && busy > 0.0).then_some(work)
     }
 
     /// Returns the report of a call with this outcome of all ranks. `own` are this rank's totals, if bytes moved after the
@@ -218,6 +240,8 @@ fn close_windows(writer: &WindowWriter<'_>, all: &mut CallOutcome) {
     let failed = arena.call().failed.load(Ordering::Acquire);
     all.failed = (failed != 0).then(|| failed as Rank - 1);
     all.transferred = arena.call().written.load(Ordering::Acquire);
+    all.calls = arena.call().calls.load(Ordering::Acquire);
+    all.spent = arena.call().spent.load(Ordering::Acquire);
     // One rank at a time writes. Others may fill windows meanwhile, which is not measured.
     all.micros[IO] = arena.call().busy.load(Ordering::Acquire);
     all.micros[WAIT] = all.micros[IO];

@@ -9,6 +9,7 @@ use serde::Serialize;
 use tributary_base::wire;
 
 use crate::access::AccessStats;
+use crate::engine::choose::cost::Ways;
 use crate::engine::choose::windows::ExchangeWindows;
 use crate::engine::choose::{
     CLEARLY_SLOW, FIRST_PART, LEARNED_FROM, SLOW_TIMES, WORTH_CHANGING, WORTH_DIVIDING, WORTH_LEARNING,
@@ -105,7 +106,7 @@ impl Paces {
 const WHOLE: u32 = 1 << 16;
 
 /// Rates of an aggregator and shares of the file, learned from the exchanges of a file.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Learned {
     /// Paces of an aggregator, if the size of windows follows from them.
     pub paces: Option<Paces>,
@@ -117,11 +118,13 @@ pub struct Learned {
     pub connected: bool,
     /// True if the times of the aggregators in the file are known from a call.
     pub timed: bool,
+    /// Times of the ways of a call of which each host has its own part. Unlike the rest, only rank 0 uses it.
+    pub ways: Ways,
     /// Rank that was slow or fast in the last call, without being clearly so.
     suspect: Option<Rank>,
 }
 
-wire::fields!(struct Learned { paces, shares, changes, connected, timed, suspect });
+wire::fields!(struct Learned { paces, shares, changes, connected, timed, ways, suspect });
 
 own_state! {
     /// Rates and shares learned on the last file on each file system, on rank 0 of the file's ranks.

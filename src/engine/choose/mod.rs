@@ -8,12 +8,14 @@
 //! | [`windows`] | divides the file into windows |
 //! | [`layers`] | one layer of messages or two, by predicted cost |
 //! | [`learned`] | what was learned from earlier calls |
+//! | [`cost`] | the expected times of ways to move bytes, from what was measured |
 //!
 //! Sizes of slots, messages and tables are no thresholds; they are defined beside the code that uses them. The hints
 //! are in `src/hints`, and the properties of file systems in the drivers.
 
 use std::time::Duration;
 
+pub mod cost;
 pub mod layers;
 pub mod learned;
 pub mod rules;
@@ -165,6 +167,23 @@ pub const WORTH_DIVIDING: u64 = 64 << 20;
 /// The first part of a divided write is 1 / `FIRST_PART` of the write, but at least [`LEARNED_FROM`] bytes of each
 /// aggregator.
 pub const FIRST_PART: u64 = 32;
+
+// Expected times of ways to move bytes.
+
+/// Nanoseconds of a call on a file and of each of its bytes, before any was measured: a local file system.
+pub const PRIOR_FILE: (f64, f64) = (5_000.0, 0.5);
+/// Nanoseconds that an aggregator takes for each byte in messages, before any exchange: 1 GB/s.
+pub const PRIOR_EXCHANGE: f64 = 1.0;
+/// A choice changes if the other way is expected to be this many times as fast, in two calls one after the other.
+pub const GAIN_OF_CHANGE: f64 = 1.15;
+/// A choice changes to a way that was not measured yet if that is expected to be this many times as fast.
+pub const GAIN_OF_TRIAL: f64 = 1.5;
+/// A choice changes in the first call in which the other way is expected to be this many times as fast.
+pub const CHANGE_AT_ONCE: f64 = 2.0;
+/// Minimum number of bytes of one host from which the speed of an unknown file is measured before the call.
+pub const WORTH_PROBING: u64 = 1 << 20;
+/// Maximum number of bytes that are written to measure the speed of a file: about one run of a host.
+pub const PROBED: u64 = 64 << 10;
 
 // Plans that are kept for calls with the same access.
 

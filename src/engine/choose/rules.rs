@@ -12,6 +12,7 @@
 use tributary_base::wire;
 
 use crate::access::{AccessStats, Direction, Extents};
+use crate::engine::choose::cost::Expected;
 use crate::engine::choose::windows::{CallWindows, WindowPlanner};
 use crate::engine::choose::{
     DENSE_PART, FAR_APART, FEW_BESIDE_WINDOWS, FEW_PIECES, LARGE_OF_FEW, LARGE_PIECE, LARGE_TO_READ, MOSTLY_EMPTY,
@@ -42,17 +43,20 @@ pub struct CallShape {
     pub left: AccessStats,
     /// True if no two ranks have the same byte; `None` if this is unknown.
     pub disjoint: Option<bool>,
-    /// True if it is certain that no two hosts have bytes in the same range.
-    pub hosts_are_apart: bool,
+    /// The expected times of each host by itself and of an exchange, if it is certain that no two hosts have bytes in the same
+    /// range.
+    pub apart: Option<Expected>,
     /// True if all ranks sent their data with their facts.
     pub is_inline: bool,
+    /// True if the ranks share memory, and the last write or read of windows was slow.
+    pub is_slow: bool,
     /// True if there is no shared memory for windows.
     pub no_memory: bool,
     /// Number of bytes that all ranks have written or read so far.
     pub transferred: u64,
 }
 
-wire::fields!(struct CallShape { all, left, disjoint, hosts_are_apart, is_inline, no_memory, transferred });
+wire::fields!(struct CallShape { all, left, disjoint, apart, is_inline, is_slow, no_memory, transferred });
 
 /// The decision of one rank for all ranks of a call. It is part of the answer of the first agreement, so the other ranks do
 /// not compute it.
@@ -87,7 +91,8 @@ impl Rules<'_> {
     /// the ranks then find out more ([`Rules::needs_overlap_check`]), each rank repeats the decision, with the same result.
     pub fn decide(&self, shape: &CallShape) -> Decision {
         let (path, reason) = self.choose(shape);
-        let windows = if path == Path::Windows { self.windows.over(&shape.left) } else { CallWindows::default() };
+        let windows =
+            if path == Path::Windows { self.windows.over(&shape.left, shape.is_slow) } else { CallWindows::default() };
         Decision { path, reason, windows }
     }
 
@@ -128,7 +133,13 @@ impl Rules<'_> {
         match self.among_ranks(&shape.left, shape.disjoint == Some(false)) {
             _ if shape.is_inline && is_small => (Path::Root, Reason::Inline),
             (Path::Exchange, _) if is_few && self.reads_apart(shape) => (Path::Direct, Reason::FewApart),
-            (Path::Exchange, _) if shape.hosts_are_apart && !is_small => (Path::Hosts, Reason::HostsApart),
+            (Path::Exchange, chosen) if !is_small => match shape.apart {
+                Some(Expected { hosts, exchange, by_exchange: true }) => {
+                    (Path::Exchange, Reason::Faster { hosts, exchange })
+                }
+                Some(_) => (Path::Hosts, Reason::HostsApart),
+                None => (Path::Exchange, chosen),
+            },
             chosen => chosen,
         }
     }

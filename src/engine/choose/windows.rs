@@ -34,12 +34,14 @@ wire::fields!(struct CallWindows { base, start, end, window, ring });
 
 impl CallWindows {
     /// Returns windows over `start..end` of the file, in a ring of up to `memory` bytes. `unit` is the number of bytes
-    /// that the file system locks together.
-    pub fn over(start: u64, end: u64, memory: u64, unit: u64) -> Self {
+    /// that the file system locks together. If the file `is_slow`, ranks fill windows while others are written, so there are
+    /// more windows at a time.
+    pub fn over((start, end): (u64, u64), memory: u64, unit: u64, is_slow: bool) -> Self {
         let window = if unit > 1 && unit <= LARGEST_RING as u64 / 2 { unit } else { WINDOW.min(memory.max(1)) };
         let base = start - start % window;
         let wanted = (end - base).div_ceil(window);
-        let memory = memory.min(LARGEST_RING as u64).min(CACHED_RING.max(WINDOWS_AHEAD * window));
+        let cached = if is_slow { u64::MAX } else { CACHED_RING.max(WINDOWS_AHEAD * window) };
+        let memory = memory.min(LARGEST_RING as u64).min(cached);
         let ring = (memory / window).clamp(1, PLACES as u64).min(wanted.max(1));
         Self { base, start, end, window, ring }
     }
@@ -92,11 +94,11 @@ pub struct WindowPlanner {
 }
 
 impl WindowPlanner {
-    /// Returns the windows of a call whose ranks still have the bytes of `left` to write or read.
-    pub fn over(&self, left: &AccessStats) -> CallWindows {
+    /// Returns the windows of a call whose ranks still have the bytes of `left` to write or read, in a file that may be slow.
+    pub fn over(&self, left: &AccessStats, is_slow: bool) -> CallWindows {
         let is_long = left.bytes >= self.unit().saturating_mul(WINDOWS_AHEAD);
         let unit = if is_long { self.unit() } else { self.lock_unit };
-        CallWindows::over(left.start.min(left.end), left.end, self.memory, unit)
+        CallWindows::over((left.start.min(left.end), left.end), self.memory, unit, is_slow)
     }
 
     /// Returns the number of bytes that should lie in one window: those that the file system locks together, and for
@@ -166,13 +168,16 @@ mod tests {
 
     #[test]
     fn windows_cover_the_range() {
-        let all = CallWindows::over(10, 3 * WINDOW + 5, 2 * WINDOW, 1);
+        let all = CallWindows::over((10, 3 * WINDOW + 5), 2 * WINDOW, 1, false);
         assert_eq!((all.base, all.window, all.ring, all.count()), (0, WINDOW, 2, 4));
         assert_eq!(all.extent(0), Extent { offset: 10, len: WINDOW - 10 });
         assert_eq!(all.extent(3), Extent { offset: 3 * WINDOW, len: 5 });
-        assert_eq!(CallWindows::over(10, 20, 1 << 40, 1).ring, 1);
+        assert_eq!(CallWindows::over((10, 20), 1 << 40, 1, false).ring, 1);
+        let [cached, ahead] =
+            [false, true].map(|is_slow| CallWindows::over((0, 64 * WINDOW), 16 * WINDOW, 1, is_slow).ring);
+        assert_eq!((cached, ahead), (CACHED_RING / WINDOW, 16));
         assert_eq!(
-            CallWindows::over(4096, 8192, 1 << 20, 4096),
+            CallWindows::over((4096, 8192), 1 << 20, 4096, false),
             CallWindows { base: 4096, start: 4096, end: 8192, window: 4096, ring: 1 }
         );
     }

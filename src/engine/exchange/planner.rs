@@ -2,6 +2,7 @@
 
 use crate::access::{AccessStats, Direction};
 use crate::drivers::{Domains, Driver, DriverHints, Layout, Written};
+use crate::engine::choose::cost::Movers;
 use crate::engine::choose::layers::Touched;
 use crate::engine::choose::learned::{CallTimes, Learned, Paces, probe_then_divide};
 use crate::engine::choose::windows::{ExchangeWindows, WindowPlanner};
@@ -161,6 +162,19 @@ impl ExchangePlanner {
     /// Returns the time that the messages of a window take if every sender has one, in nanoseconds.
     fn window_nanos(&self, senders: usize) -> u64 {
         (MESSAGE_NANOS as f64 * senders as f64 / self.roles.core()) as u64
+    }
+
+    /// Returns those who can move the bytes of a call of `amount` between hosts, and the windows of aggregators that are not
+    /// layered.
+    pub fn movers(&self, amount: &AccessStats, learned: Option<Paces>) -> Movers {
+        let aggregators = self.roles(amount.bytes).aggregators.len();
+        let ExchangeWindows { window, .. } = self.windows(amount, (self.ranks, aggregators), learned);
+        Movers { local: self.ranks.div_ceil(self.nodes), aggregators, window }
+    }
+
+    /// Returns true if calls may be made in another way because of the times of earlier calls.
+    pub fn learns(&self) -> bool {
+        !self.is_fixed && self.is_timed
     }
 
     /// Learns from an exchange of `amount` with these layers of messages, which took `took`, unless the hints forbid it.

@@ -11,13 +11,15 @@
 //!
 //! The public calls on a file are in [`file`](super).
 
+use std::time::Duration;
+
 use crate::access::{Access, AccessStats, BufferLayout, Direction, Extents, Memory, Sink};
 use crate::collectives::broadcast_error;
 use crate::collectives::team::Team;
 use crate::drivers::Mode;
 use crate::engine::agree::calls::{CallFault, CallKind};
 use crate::engine::agree::facts::{Agreed, Facts};
-use crate::engine::agree::first::{Contribution, OpeningVote, OwnVote, contribution, takes_small};
+use crate::engine::agree::first::{Contribution, OpeningVote, OwnVote, Weighing, contribution, takes_small};
 use crate::engine::agree::footprint::{Footprint, Runs};
 use crate::engine::agree::last::{CallOutcome, agree_on_outcome};
 use crate::engine::agree::{agreed_error, truly_disjoint};
@@ -246,6 +248,23 @@ impl File {
         }
     }
 
+    /// Learns from a write of which each host had its own part what the file and the messages took. Local.
+    fn learn_ways(&mut self, agreed: &Agreed, all: &CallOutcome) {
+        let ways = &mut self.calls.learned.ways;
+        if !self.setup.exchange.learns() {
+            return;
+        }
+        all.work().into_iter().for_each(|work| ways.speed.observe(work));
+        if agreed.decision.path == Path::Exchange {
+            let aggregators = self.setup.aggregators(Path::Exchange, &agreed.shape.left);
+            let each = agreed.shape.left.bytes as f64 / aggregators as f64;
+            ways.exchanged(each, all.took().exchange as f64 * 1000.0);
+        }
+        if self.endpoint.rank() == 0 {
+            self.calls.learned.keep(self.setup.file_system);
+        }
+    }
+
     /// Moves the bytes of this host, of which no other host has any: the same call on a smaller team. The first rank of
     /// the host reports what its ranks have written together. Collective over the ranks of the host.
     async fn run_on_host(&mut self, access: Access<'_>, agreed: &Agreed, own: &mut CallTotals) -> Result<()> {
@@ -267,8 +286,9 @@ impl File {
         let (outcome, all) = (Outcome { bytes, busy, error: here.error, ..Outcome::default() }, here.all);
         *own = totals.unwrap_or_else(|| CallTotals { outcome, ..CallTotals::new(own.direction) });
         if let Some(all) = all.filter(|_| own.direction == Direction::Write) {
-            let (bytes, busy) = if host.place() == 0 { (all.transferred, all.io()) } else { Default::default() };
-            (own.outcome.bytes, own.outcome.busy) = (bytes, busy);
+            let of_host = if host.place() == 0 { all } else { CallOutcome::default() };
+            (own.outcome.bytes, own.outcome.busy) = (of_host.transferred, of_host.io());
+            (own.outcome.calls, own.outcome.spent) = (of_host.calls, Duration::from_micros(of_host.spent));
         }
         Ok(())
     }
@@ -307,11 +327,17 @@ impl File {
         let (votes, file, error) = (&self.setup.votes, &*self.setup.file, &mut state.error);
         // The contribution is large, so it is made where it stays.
         let contribution = contribution(votes, rules, access, data);
-        let mut own = OpeningVote { contribution, votes, file, rules, rank, arena, storage, error };
+        // A user who asks for hosts by themselves gets them; bytes that are left behind have no times.
+        let name = self.name(self.kind(direction));
+        let planner = &self.setup.exchange;
+        let weighs = rank == 0 && planner.learns() && file.hints.host_domains == Switch::Automatic;
+        let learned = &mut self.calls.learned;
+        let weighing = data.filter(|_| weighs).map(|data| Weighing { learned, planner, data });
+        let mut own = OpeningVote { contribution, votes, file, rules, rank, arena, storage, weighing, error };
         own.contribution.facts.is_sole = call.is_sole;
         own.contribution.facts.wants_early = wants_early && direction == Direction::Write;
         own.contribution.facts.have_sieved = self.calls.early.have_sieved();
-        self.observers.begin(self.endpoint.waiting(), self.name(self.kind(direction)));
+        self.observers.begin(self.endpoint.waiting(), name);
         let runs = own.agree(&mut self.endpoint, team, &mut state.agreed).await;
         self.observers.end();
         runs
@@ -342,6 +368,9 @@ impl File {
         let shows = direction == Direction::Write || self.setup.file.mode == Mode::Read;
         if let (Path::Exchange, Some(own), true) = (agreed.decision.path, own.as_ref(), shows && !*has_learned) {
             self.learn_times(&agreed.shape.left, own, all);
+        }
+        if direction == Direction::Write && agreed.shape.apart.is_some() {
+            self.learn_ways(agreed, all);
         }
         let aggregators = self.setup.aggregators(agreed.decision.path, &agreed.shape.left);
         Ok(all.report(direction, agreed, aggregators, own.as_ref()))
@@ -388,7 +417,9 @@ impl File {
         let (mut agreed, mut error) = (Agreed::default(), deferred.or(checked.err()));
         let (votes, file, rules) = (&self.setup.votes, &*self.setup.file, self.setup.rules(Direction::Write));
         let (arena, storage) = (None, None);
-        let mut own = OpeningVote { votes, file, rules, rank, contribution, arena, storage, error: &mut error };
+        let (weighing, error_of_rank) = (None, &mut error);
+        let mut own =
+            OpeningVote { votes, file, rules, rank, contribution, arena, storage, weighing, error: error_of_rank };
         self.observers.begin(self.endpoint.waiting(), name);
         let came = own.agree(&mut self.endpoint, &team, &mut agreed).await;
         self.observers.end();

@@ -7,7 +7,7 @@ use std::cell::RefCell;
 use crate::access::memory::copy;
 use crate::access::{Access, BufferLayout, Extents, Piece, Sink, Source, Walk};
 use crate::engine::choose::{PACKED_FOR_CALL, WHOLE_PIECE};
-use crate::engine::io::{Storage, StorageFailure, guarded, read_present, without_size_signal, write_all};
+use crate::engine::io::{Moved, Storage, StorageFailure, guarded, read_present, without_size_signal, write_all};
 use crate::engine::trace::counts::Outcome;
 use crate::error::FileOperation;
 use crate::topology::Rank;
@@ -37,16 +37,16 @@ pub fn write(
 ) -> Outcome {
     let begin = clock::now();
     let _quiet = without_size_signal();
-    let mut bytes = 0;
+    let mut moved = Moved::default();
     if let (BufferLayout::Contiguous, Some((offset, _)), 1) = (layout, file.span(), file.count()) {
         let whole = source.piece(0, file.bytes());
-        let written = guarded(FileOperation::Write, offset, || write_all(storage, whole, offset, &mut bytes));
+        let written = guarded(FileOperation::Write, offset, || write_all(storage, whole, offset, &mut moved));
         let error = written.err().map(|failure| failure.into_error(rank, path));
-        return Outcome { error, bytes, busy: clock::since(begin), ..Outcome::default() };
+        return Outcome { error, bytes: moved.bytes, busy: clock::since(begin), ..Outcome::default() };
     }
     let written = with_scratch(|packed| {
         let kept = std::mem::take(packed);
-        let mut packing = Packing { storage, packed: kept, at: 0, len: 0, written: &mut bytes, failure: None };
+        let mut packing = Packing { storage, packed: kept, at: 0, len: 0, written: &mut moved, failure: None };
         let written = guarded(FileOperation::Write, file.span().map_or(0, |(start, _)| start), || {
             Walk::new(file, layout).visit_before(u64::MAX, |piece| packing.add(piece, source));
             packing.flush();
@@ -56,7 +56,7 @@ pub fn write(
         written
     });
     let error = written.err().map(|failure| failure.into_error(rank, path));
-    Outcome { error, bytes, busy: clock::since(begin), ..Outcome::default() }
+    Outcome { error, bytes: moved.bytes, busy: clock::since(begin), ..Outcome::default() }
 }
 
 struct Packing<'a> {
@@ -66,7 +66,7 @@ struct Packing<'a> {
     at: u64,
     /// Number of packed bytes.
     len: usize,
-    written: &'a mut u64,
+    written: &'a mut Moved,
     /// The first failure; nothing is written after it.
     failure: Option<StorageFailure>,
 }

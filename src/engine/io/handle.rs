@@ -26,7 +26,7 @@ use crate::engine::io::worker::Worker;
 use crate::engine::io::write_behind::WriteBehind;
 use crate::engine::io::write_behind::limits::WriteBehindLimits;
 use crate::engine::io::{
-    OpenStorage, Storage, StorageFailure, calls, direct, end, guarded, read_present, size, without_size_signal,
+    Moved, OpenStorage, Storage, StorageFailure, calls, direct, end, guarded, read_present, size, without_size_signal,
     write_all,
 };
 use crate::engine::trace::counts::Outcome;
@@ -226,10 +226,10 @@ impl FileHandle {
     pub fn write_bytes(&mut self, bytes: &[u8], offset: u64) -> Result<u64> {
         let storage = self.storage()?;
         let _quiet = without_size_signal();
-        let mut written = 0;
+        let mut written = Moved::default();
         let outcome = guarded(FileOperation::Write, offset, || write_all(&*storage, bytes, offset, &mut written));
         self.is_ahead = true;
-        self.with_context(outcome.map(|()| written))
+        self.with_context(outcome.map(|()| written.bytes))
     }
 
     /// Reads into `bytes` from byte `offset` on in an independent call, and returns the number of bytes before the end

@@ -88,7 +88,7 @@ fn asked(
 }
 
 /// Writes all of `bytes` at `offset`. Adds the number of bytes written to `written`, also after a failure.
-pub fn write_all(storage: &dyn Storage, bytes: &[u8], offset: u64, written: &mut u64) -> Result<(), StorageFailure> {
+pub fn write_all(storage: &dyn Storage, bytes: &[u8], offset: u64, written: &mut Moved) -> Result<(), StorageFailure> {
     let mut done = 0;
     while done < bytes.len() {
         let at = offset + done as u64;
@@ -97,7 +97,7 @@ pub fn write_all(storage: &dyn Storage, bytes: &[u8], offset: u64, written: &mut
             Ok(0) => return Err(failure(io::ErrorKind::WriteZero.into())),
             Ok(count) => {
                 done += count;
-                *written += count as u64;
+                written.add(count);
             }
             Err(cause) if cause.kind() == io::ErrorKind::Interrupted => {}
             Err(cause) => return Err(failure(cause)),
@@ -106,12 +106,30 @@ pub fn write_all(storage: &dyn Storage, bytes: &[u8], offset: u64, written: &mut
     Ok(())
 }
 
+/// Bytes that calls on a file have moved.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Moved {
+    /// Number of bytes.
+    pub bytes: u64,
+    /// Number of calls.
+    pub calls: u64,
+}
+
+impl Moved {
+    /// Adds a call that moved `bytes` bytes.
+    #[inline]
+    fn add(&mut self, bytes: usize) {
+        self.bytes += bytes as u64;
+        self.calls += 1;
+    }
+}
+
 /// Writes pieces that follow one another in the file, like [`write_all`].
 pub fn write_all_pieces(
     storage: &dyn Storage,
     pieces: &[PieceOfWindow],
     mut offset: u64,
-    written: &mut u64,
+    written: &mut Moved,
 ) -> Result<(), StorageFailure> {
     for pieces in pieces.chunks(MOST_PARTS) {
         let mut parts: Vec<_> = pieces.iter().map(|piece| IoSlice::new(&piece.bytes)).collect();
@@ -123,7 +141,7 @@ pub fn write_all_pieces(
                 Ok(count) => {
                     IoSlice::advance_slices(&mut rest, count);
                     offset += count as u64;
-                    *written += count as u64;
+                    written.add(count);
                 }
                 Err(cause) if cause.kind() == io::ErrorKind::Interrupted => {}
                 Err(cause) => return Err(failure(cause)),
@@ -262,11 +280,11 @@ mod tests {
             let piece = |bytes: &[u8]| PieceOfWindow { position: 0, bytes: bytes.to_vec().into() };
             from.chunks(1).take(1100).chain(from[1100..].chunks(20)).map(piece).collect::<Vec<_>>()
         };
-        let (short, mut written) = (Short::default(), 0);
+        let (short, mut written) = (Short::default(), Moved::default());
         write_all_pieces(&short, &pieces(&bytes[..1999]), 100, &mut written).unwrap();
-        assert_eq!((&short.0.lock().unwrap().0[..], written), (&bytes[..1999], 1999));
-        let (short, mut written) = (Short::default(), 0);
+        assert_eq!((&short.0.lock().unwrap().0[..], written), (&bytes[..1999], Moved { bytes: 1999, calls: 286 }));
+        let (short, mut written) = (Short::default(), Moved::default());
         let failure = write_all_pieces(&short, &pieces(&bytes), 100, &mut written).unwrap_err();
-        assert_eq!((failure.offset, failure.cause.kind(), written), (Some(2100), io::ErrorKind::WriteZero, 2000));
+        assert_eq!((failure.offset, failure.cause.kind(), written.bytes), (Some(2100), io::ErrorKind::WriteZero, 2000));
     }
 }

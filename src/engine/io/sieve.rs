@@ -11,7 +11,7 @@ use tributary_base::wire;
 use crate::drivers::FileSystem;
 use crate::engine::choose::{FEW_RUNS, LOCAL_CALL, PARTS_READ, REMOTE_CALL, WORTH_ASKING, WORTH_LEAVING};
 use crate::engine::io::present::Present;
-use crate::engine::io::{Storage, StorageFailure, calls, read_all, write_all};
+use crate::engine::io::{Moved, Storage, StorageFailure, calls, read_all, write_all};
 use crate::error::FileOperation;
 use crate::fabric::pool::Block;
 use crate::hints::Switch;
@@ -215,17 +215,18 @@ impl<P: Present + ?Sized> Segment<'_, P> {
     /// Writes the bytes that are present. Holes are rewritten only with the bytes that were there before: zeros, or
     /// bytes that are read first. No hole after the last byte that is present is written, so the file does not grow by
     /// holes. Adds the number of present bytes that were written to `written`, also after a failure.
-    pub fn write(&mut self, storage: &dyn Storage, sieve: Sieve, written: &mut u64) -> Result<(), StorageFailure> {
+    pub fn write(&mut self, storage: &dyn Storage, sieve: Sieve, written: &mut Moved) -> Result<(), StorageFailure> {
         let present = self.present;
         let mut runs = present.runs(self.positions()).peekable();
         while let Some(group) = RunGroup::take(&mut runs, sieve.bridge) {
             if group.runs == 1 || !sieve.leaves_runs(&group, storage) && self.fill_holes(storage, &group, sieve)? {
-                let mut all = 0;
+                let mut all = Moved::default();
                 let outcome = match group.runs {
                     1 => self.write_range(storage, &group.range, &mut all),
                     _ => self.rewrite(storage, &group.range, &mut all),
                 };
-                *written += if outcome.is_ok() { group.covered } else { all.min(group.covered) };
+                written.bytes += if outcome.is_ok() { group.covered } else { all.bytes.min(group.covered) };
+                written.calls += all.calls;
                 outcome?;
                 continue;
             }
@@ -238,14 +239,19 @@ impl<P: Present + ?Sized> Segment<'_, P> {
 
     /// Writes a range with holes that were filled. No part of it is written after the call: others may write into the holes
     /// then.
-    fn rewrite(&self, storage: &dyn Storage, range: &Range<u64>, written: &mut u64) -> Result<(), StorageFailure> {
+    fn rewrite(&self, storage: &dyn Storage, range: &Range<u64>, written: &mut Moved) -> Result<(), StorageFailure> {
         let offset = self.offset(range.start);
         let failure = |cause| StorageFailure { operation: FileOperation::Write, offset: Some(offset), cause };
         let at_once = calls::at_once(storage, offset..self.offset(range.end)).map_err(failure)?;
         self.write_range(at_once.unwrap_or(storage), range, written)
     }
 
-    fn write_range(&self, storage: &dyn Storage, range: &Range<u64>, written: &mut u64) -> Result<(), StorageFailure> {
+    fn write_range(
+        &self,
+        storage: &dyn Storage,
+        range: &Range<u64>,
+        written: &mut Moved,
+    ) -> Result<(), StorageFailure> {
         write_all(storage, &self.bytes[self.indices(range)], self.offset(range.start), written)
     }
 
@@ -439,10 +445,10 @@ mod tests {
             expected[run.start as usize..run.end as usize].fill(255);
             all += run.end - run.start;
         }
-        let mut written = 0;
+        let mut written = Moved::default();
         let mut segment = Segment { offset: start, bytes: &mut memory, present: &coverage, first: 0 };
         segment.write(file, sieve, &mut written).unwrap();
-        assert_eq!(written, all);
+        assert_eq!(written.bytes, all);
         assert!(file.bytes() == expected, "bytes of the file, with {sieve:?}");
         std::mem::take(&mut file.0.lock().unwrap().2)
     }
@@ -505,10 +511,14 @@ mod tests {
                 coverage.mark(run.start, len).unwrap();
             }
             let (mut segment, mut written) =
-                (Segment { offset: 0, bytes: &mut memory, present: &coverage, first: 0 }, 0);
+                (Segment { offset: 0, bytes: &mut memory, present: &coverage, first: 0 }, Moved::default());
             segment.write(&file, sieve, &mut written).unwrap();
             let counts = file.file.0.lock().unwrap().2;
-            assert_eq!((counts.writes, counts.reads, written), (calls, 0, 100 * len), "{len} bytes, room for {room}");
+            assert_eq!(
+                (counts.writes, counts.reads, written.bytes),
+                (calls, 0, 100 * len),
+                "{len} bytes, room for {room}"
+            );
         }
     }
 

@@ -10,7 +10,7 @@ use crate::drivers::Window;
 use crate::engine::io::present::Coverage;
 use crate::engine::io::sieve::{Segment, Sieve};
 use crate::engine::io::worker::{Task, WindowDone, WindowJob, Worker, WorkerGone};
-use crate::engine::io::{Storage, StorageFailure, write_all_pieces};
+use crate::engine::io::{Moved, Storage, StorageFailure, write_all_pieces};
 use crate::engine::trace::counts::Outcome;
 use crate::error::Error;
 use crate::fabric::pool::Block;
@@ -230,8 +230,10 @@ impl WindowQueue {
 
     fn take(&mut self, done: WindowDone) {
         self.in_flight -= 1;
-        self.outcome.bytes += done.bytes;
+        self.outcome.bytes += done.moved.bytes;
+        self.outcome.calls += done.moved.calls;
         self.outcome.busy += done.busy;
+        self.outcome.spent += done.took;
         if self.timed {
             self.outcome.times.push((done.begin, done.begin + done.took));
         }
@@ -300,7 +302,7 @@ impl WindowBuffer {
         storage: &dyn Storage,
         window: Window,
         sieve: Sieve,
-        written: &mut u64,
+        written: &mut Moved,
     ) -> Result<(), StorageFailure> {
         if !self.pieces.is_empty() {
             return self.write_pieces(storage, window, written);
@@ -309,7 +311,7 @@ impl WindowBuffer {
     }
 
     /// Writes a window from its pieces, which fill it.
-    fn write_pieces(&self, storage: &dyn Storage, window: Window, written: &mut u64) -> Result<(), StorageFailure> {
+    fn write_pieces(&self, storage: &dyn Storage, window: Window, written: &mut Moved) -> Result<(), StorageFailure> {
         let (mut pieces, mut end) = (&self.pieces[..], 0);
         for extent in window.segments() {
             end += extent.len;

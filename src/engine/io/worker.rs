@@ -11,7 +11,7 @@ use crate::drivers::Window;
 use crate::engine::choose::{MOST_WRITERS, SLOW_FILE, SLOW_WRITE};
 use crate::engine::io::sieve::Sieve;
 use crate::engine::io::window_queue::WindowBuffer;
-use crate::engine::io::{Storage, StorageFailure, block_size_signal, guarded};
+use crate::engine::io::{Moved, Storage, StorageFailure, block_size_signal, guarded};
 use crate::error::FileOperation;
 use crate::fabric::Idle;
 use crate::world::clock;
@@ -50,8 +50,8 @@ pub struct WindowDone {
     pub buffer: WindowBuffer,
     /// Number of the window among the windows to read.
     pub number: u64,
-    /// Number of bytes written; 0 after a read.
-    pub bytes: u64,
+    /// What was written; nothing after a read.
+    pub moved: Moved,
     /// Time from the begin to the end of the write or read.
     pub took: Duration,
     /// Time in which any thread was in the file system since the previous window ended.
@@ -195,17 +195,17 @@ impl Drop for Worker {
 /// not once a window.
 fn perform(storage: &dyn Storage, job: WindowJob, failed: bool, begin: Instant) -> WindowDone {
     let WindowJob { task, window, mut buffer, sieve, number } = job;
-    let mut bytes = 0;
+    let mut moved = Moved::default();
     let operation = if task == Task::Write { FileOperation::Write } else { FileOperation::Read };
     let outcome = guarded(operation, window.start, || match task {
         _ if failed => Ok(()),
-        Task::Write => buffer.write(storage, window, sieve, &mut bytes),
+        Task::Write => buffer.write(storage, window, sieve, &mut moved),
         Task::Read => buffer.read(storage, window, sieve),
     });
     // Pieces of messages and of the caller's memory are released in any case.
     buffer.pieces.clear();
     let (took, busy) = Default::default();
-    WindowDone { task, buffer, number, bytes, took, busy, begin, failure: outcome.err() }
+    WindowDone { task, buffer, number, moved, took, busy, begin, failure: outcome.err() }
 }
 
 /// Measures calls on a file of the calling thread, and finds out whether the file is slow: whether the calls wait for

@@ -41,6 +41,10 @@ shareable! {
         pub taken: AtomicU64,
         /// Number of bytes written by all ranks.
         pub written: AtomicU64,
+        /// Number of calls on the file that wrote windows.
+        pub calls: AtomicU64,
+        /// Sum of the times of all writes of windows in microseconds.
+        pub spent: AtomicU64,
         /// Time in the file system in microseconds. If n ranks write at a time, each of them adds 1/n of the time of its
         /// write.
         pub busy: AtomicU64,
@@ -84,7 +88,7 @@ shareable! {
         pub upcoming: AtomicU64,
         /// Number of ranks that are writing windows.
         pub writers: AtomicU32,
-        /// Not 0 if the last write took so long that several ranks write at a time; survives the call.
+        /// Not 0 if the last write or read took so long that several ranks write at a time; survives the call.
         pub is_slow: AtomicU32,
     }
 }
@@ -146,6 +150,16 @@ impl Arena {
         &self.control().parts
     }
 
+    /// Returns true if the last write or read of windows was slow.
+    pub fn is_slow(&self) -> bool {
+        self.parts().is_slow.load(Ordering::SeqCst) != 0
+    }
+
+    /// Records whether a write or read of windows was slow.
+    pub fn set_slow(&self, is_slow: bool) {
+        self.parts().is_slow.store(is_slow.into(), Ordering::SeqCst);
+    }
+
     /// Returns the state of a rank. `place` is its index among the ranks that share the memory.
     #[inline]
     pub fn rank(&self, place: usize) -> &RankControl {
@@ -197,6 +211,8 @@ impl Arena {
         call.failed.store(0, Ordering::Relaxed);
         call.unwritten.store(0, Ordering::Relaxed);
         call.written.store(0, Ordering::Relaxed);
+        call.calls.store(0, Ordering::Relaxed);
+        call.spent.store(0, Ordering::Relaxed);
         call.busy.store(0, Ordering::Release);
         Ok(())
     }

@@ -15,11 +15,11 @@ use super::window_writer::DONE;
 use crate::access::memory::copy;
 use crate::access::{Sink, Walk};
 use crate::engine::choose::windows::CallWindows;
+use crate::engine::io::worker::Pace;
 use crate::engine::io::{Storage, guarded, read_all};
 use crate::error::{Error, FileOperation, Result};
 use crate::fabric::Endpoint;
 use crate::topology::Rank;
-use crate::world::clock;
 
 /// Reads windows and takes this rank's bytes out of them.
 pub struct WindowReader<'a> {
@@ -114,7 +114,7 @@ impl WindowReader<'_> {
     }
 
     fn read(&self, number: u64) {
-        let begin = clock::now();
+        let pace = Pace::begin();
         self.arena.touch(&self.windows, number);
         let extent = self.windows.extent(number);
         // SAFETY: this rank has claimed the window, and all have passed the one before it in its place.
@@ -127,6 +127,8 @@ impl WindowReader<'_> {
         if let Err(error) = outcome {
             self.error.borrow_mut().get_or_insert(error);
         }
-        self.busy.set(self.busy.get() + clock::since(begin));
+        let (took, is_slow) = pace.end(extent.len);
+        self.arena.set_slow(is_slow);
+        self.busy.set(self.busy.get() + took);
     }
 }

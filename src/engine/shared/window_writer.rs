@@ -17,7 +17,7 @@ use crate::engine::choose::{MOST_WRITERS, WINDOWS_FOR_CALL};
 use crate::engine::io::present::{Present, mark_shared, unmark_shared};
 use crate::engine::io::sieve::{Segment, Sieve};
 use crate::engine::io::worker::Pace;
-use crate::engine::io::{self, Storage, StorageFailure, guarded, without_size_signal, write_all};
+use crate::engine::io::{self, Moved, Storage, StorageFailure, guarded, without_size_signal, write_all};
 use crate::error::{Error, FileOperation, Result};
 use crate::fabric::Endpoint;
 use crate::topology::Rank;
@@ -75,15 +75,10 @@ pub struct WindowWriter<'a> {
 impl WindowWriter<'_> {
     /// Writes all complete windows, unless enough other ranks are writing ([`ring::write_complete`]).
     pub fn try_write(&self) {
-        let most = || if self.is_slow() { MOST_WRITERS } else { 1 };
+        let most = || if self.arena.is_slow() { MOST_WRITERS } else { 1 };
         let Self { arena, windows, .. } = *self;
         let take = |from, to| self.take_some(from, to);
         ring::write_complete(arena, (windows.count(), windows.ring), most, take, |taken| self.write(&taken));
-    }
-
-    /// Returns true if the file is so slow that several ranks write at a time.
-    pub fn is_slow(&self) -> bool {
-        self.arena.parts().is_slow.load(Ordering::SeqCst) != 0
     }
 
     /// Takes some of the windows `from..to`: full windows that are adjacent in memory, which are one write, and one
@@ -92,7 +87,7 @@ impl WindowWriter<'_> {
         let Self { arena, windows, .. } = *self;
         let mut taken = Taken::default();
         // Several ranks share the windows of a slow file.
-        let most = if self.is_slow() { windows.window } else { WINDOWS_FOR_CALL };
+        let most = if self.arena.is_slow() { windows.window } else { WINDOWS_FOR_CALL };
         let mut next = from;
         while next < to {
             let extent = windows.extent(next);
@@ -129,9 +124,11 @@ impl WindowWriter<'_> {
         let bytes = taken.bytes();
         let (took, is_slow) = pace.end(bytes);
         if bytes > 0 {
-            arena.parts().is_slow.store(is_slow.into(), Ordering::SeqCst);
+            arena.set_slow(is_slow);
         }
-        arena.call().busy.fetch_add(took.as_micros() as u64 / u64::from(writers), Ordering::Relaxed);
+        let micros = took.as_micros() as u64;
+        arena.call().busy.fetch_add(micros / u64::from(writers), Ordering::Relaxed);
+        arena.call().spent.fetch_add(micros, Ordering::Relaxed);
     }
 
     /// Returns true if every byte of a window that ranks have data for has been copied.
@@ -201,18 +198,19 @@ impl WindowWriter<'_> {
     }
 
     /// Runs `act`, which writes to the file and counts the bytes, unless a write has failed before.
-    fn store(&self, act: impl FnOnce(&dyn Storage, &mut u64) -> std::result::Result<(), StorageFailure>) {
+    fn store(&self, act: impl FnOnce(&dyn Storage, &mut Moved) -> std::result::Result<(), StorageFailure>) {
         let failed = &self.arena.call().failed;
         if failed.load(Ordering::Acquire) != 0 {
             return;
         }
-        let mut written = 0;
+        let mut written = Moved::default();
         let outcome = match self.storage {
             Ok(storage) => guarded(FileOperation::Write, None, || act(&**storage, &mut written))
                 .map_err(|failure| failure.into_error(self.rank, self.path)),
             Err(error) => Err(error.clone()),
         };
-        self.arena.call().written.fetch_add(written, Ordering::Relaxed);
+        self.arena.call().written.fetch_add(written.bytes, Ordering::Relaxed);
+        self.arena.call().calls.fetch_add(written.calls, Ordering::Relaxed);
         if let Err(error) = outcome {
             let mine = failed.compare_exchange(0, self.rank as u32 + 1, Ordering::AcqRel, Ordering::Acquire);
             if mine.is_ok() {
@@ -248,7 +246,7 @@ pub async fn place(
         let number = windows.number_at(at);
         // This rank has passed all windows before its next window with data.
         ring::pass(arena, number);
-        if writer.is_slow() {
+        if arena.is_slow() {
             // First fill what there is room for: other ranks can write it meanwhile.
             arena.signal(PROGRESS).advance();
         } else {
@@ -261,10 +259,10 @@ pub async fn place(
     }
     ring::pass(arena, DONE);
     writer.try_write();
-    if writer.is_slow() {
+    if arena.is_slow() {
         arena.signal(PROGRESS).advance();
     }
-    while writer.is_slow() {
+    while arena.is_slow() {
         // Several ranks write the windows that are left.
         let seen = arena.signal(PROGRESS).get();
         writer.try_write();

@@ -16,8 +16,12 @@ use crate::world::clock;
 pub struct Outcome {
     /// Number of bytes written, or read before the end of the file.
     pub bytes: u64,
+    /// Number of calls on the file that wrote windows.
+    pub calls: u64,
     /// Time that this rank spent in the file system.
     pub busy: Duration,
+    /// Sum of the times of writes and reads of windows, of which several may be made at the same time.
+    pub spent: Duration,
     /// Time that this rank waited for windows of its worker, and for bytes that it wrote before the agreement.
     pub waited: Duration,
     /// First error, if there is one: of errors at several offsets of the file, the error at the lowest.
@@ -39,7 +43,9 @@ impl Outcome {
     /// Adds the outcome of a later part of the call.
     pub fn append(&mut self, later: Self) {
         self.bytes += later.bytes;
+        self.calls += later.calls;
         self.busy += later.busy;
+        self.spent += later.spent;
         self.waited += later.waited;
         self.error = self.error.take().or(later.error);
         self.times.extend(later.times);

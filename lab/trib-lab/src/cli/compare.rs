@@ -58,6 +58,12 @@ pub struct Tools {
     pub peers: Vec<String>,
 }
 
+/// Parses a number of processors of a host.
+pub fn cores(text: &str) -> Result<f64, String> {
+    let number = text.parse().ok().filter(|number| (0.01..=1024.0).contains(number));
+    number.ok_or_else(|| "allowed: 0.01 to 1024".to_string())
+}
+
 /// Options that say what is measured, and how often.
 #[derive(Args)]
 pub struct MeasureOptions {
@@ -76,6 +82,10 @@ pub struct MeasureOptions {
     /// Limit the link of every host to this rate in both directions, in the notation of tc: 1gbit.
     #[arg(long, value_name = "RATE", requires = "hosts")]
     pub shape: Option<String>,
+    /// Let each emulated host use this number of processors, such as 0.5. Otherwise a host uses the time of others whose ranks
+    /// wait.
+    #[arg(long, value_name = "N", requires = "hosts", value_parser = cores)]
+    pub cores: Option<f64>,
     /// A slow file system.
     #[command(flatten)]
     pub slow_file: SlowFileOptions,

@@ -2,6 +2,7 @@
 
 use clap::Args;
 
+use crate::cli::compare::cores;
 use trib::cli::slow_file::SlowFileOptions;
 use trib::cli::values::{positive, threads};
 
@@ -23,6 +24,9 @@ pub struct HostsOptions {
     /// again. With 1000 nothing is dropped, as on networks of clusters.
     #[arg(long, value_name = "MS", value_parser = positive, requires = "shape")]
     pub queue: Option<u64>,
+    /// Let each host use this number of processors, such as 0.5. Otherwise a host uses the time of others whose ranks wait.
+    #[arg(long, value_name = "N", value_parser = cores)]
+    pub cores: Option<f64>,
     /// A slow file system in $TRIB_HOSTS_DIRECTORY.
     #[command(flatten)]
     pub slow_file: SlowFileOptions,

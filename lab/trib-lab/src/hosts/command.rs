@@ -12,7 +12,7 @@ use trib::launcher::child;
 pub fn run(options: &HostsOptions) -> Result<(), Failure> {
     super::plan::check_rate(options.shape.as_deref())?;
     let slots = options.ranks_per_host.or_else(|| Some(ranks_of(&options.command)?.div_ceil(options.hosts)));
-    let hosts = Hosts::of(options.hosts, options.shape.clone(), options.queue)?;
+    let hosts = Hosts::of(options.hosts, options.shape.clone(), options.queue, options.cores)?;
     let (mut command, slow_file) = hosts.slow_command(&options.command[0], slots.unwrap_or(1), &options.slow_file)?;
     command.args(&options.command[1..]);
     command.env("TRIB_HOSTS_COUNT", options.hosts.to_string());

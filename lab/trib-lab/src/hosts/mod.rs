@@ -9,6 +9,7 @@
 //! `trib-lab compare --hosts` measures on emulated hosts, `trib-lab hosts` runs any command there (`command`).
 
 mod command;
+mod cores;
 mod files;
 mod holder;
 mod network;
@@ -19,6 +20,7 @@ use std::process::Command;
 use std::sync::Arc;
 
 use crate::cli::compare::MeasureOptions;
+use cores::Cores;
 use files::Files;
 use holder::Holder;
 use plan::HostsPlan;
@@ -112,6 +114,8 @@ pub struct Hosts {
     hosts: Vec<Holder>,
     _switch: Holder,
     files: Files,
+    /// The limits of processor time; `None` if the hosts share the machine's processors. Dropped after the hosts.
+    cores: Option<Cores>,
 }
 
 impl Hosts {
@@ -127,19 +131,21 @@ impl Hosts {
             .map(|host| Holder::host(&plan.name(host), &files.own("hosts")))
             .collect::<Result<_, _>>()?;
         network::join(&plan, &switch, &hosts)?;
-        let pids: Vec<u32> = hosts.iter().map(Holder::pid).collect();
-        let made = Self { plan, hosts, _switch: switch, files };
-        files::write_program(&made.agent(), &made.plan.agent(&pids))?;
+        let cores = plan.cores.map(|cores| Cores::of(plan.hosts, cores)).transpose()?;
+        let door = |host: usize| cores.as_ref().map_or_else(|| "/dev/null".into(), |cores| cores.door(host as u64));
+        let doors: Vec<_> = hosts.iter().enumerate().map(|(host, holder)| (holder.pid(), door(host))).collect();
+        let made = Self { plan, hosts, _switch: switch, files, cores };
+        files::write_program(&made.agent(), &made.plan.agent(&doors))?;
         Ok(made)
     }
 
     /// Makes hosts whose links have the rate `shape`, in the notation of tc, and queues of `queue` milliseconds, or of the
-    /// default.
+    /// default. Each may use `cores` processors, or all of the machine's.
     ///
     /// # Errors
     /// Hosts cannot be made here.
-    pub fn of(hosts: u64, shape: Option<String>, queue: Option<u64>) -> Result<Self, Failure> {
-        let plan = HostsPlan { hosts, shape, queue: queue.unwrap_or(network::QUEUE) };
+    pub fn of(hosts: u64, shape: Option<String>, queue: Option<u64>, cores: Option<f64>) -> Result<Self, Failure> {
+        let plan = HostsPlan { hosts, shape, queue: queue.unwrap_or(network::QUEUE), cores };
         match plan.obstacle() {
             Some(why) => Err(Failure::new(format!("hosts: {why}"))),
             None => Self::up(plan),
@@ -189,7 +195,8 @@ impl Hosts {
     /// Returns the name of the hosts in rows, for `ranks` ranks: `4 x 4`, and the shape.
     pub fn title(&self, ranks: u64) -> String {
         let shape = self.plan.shape.as_ref().map_or(String::new(), |shape| format!(", {shape}"));
-        format!("{} x {}{shape}", self.plan.hosts, ranks / self.plan.hosts)
+        let cores = self.plan.cores.map_or(String::new(), |cores| format!(", {cores} cores"));
+        format!("{} x {}{shape}{cores}", self.plan.hosts, ranks / self.plan.hosts)
     }
 
     /// Returns a command that runs on the first host. A launcher of either family that the command starts, itself or by
@@ -203,7 +210,11 @@ impl Hosts {
         // In a namespace of mounts the working directory is lost.
         let here = std::env::current_dir()?;
         plan::shared("current directory", &here)?;
-        command.args(["sh", "-c", "cd \"$0\" && exec \"$@\""]).arg(here).arg(program);
+        let door = self.cores.as_ref().map_or_else(|| "/dev/null".into(), |cores| cores.door(0));
+        command
+            .args(["sh", "-c", "echo 0 > \"$0\" && cd \"$1\" && shift && exec \"$@\""])
+            .args([door, here])
+            .arg(program);
         command.envs(VARIABLES);
         for family in [Family::Mpich, Family::OpenMpi] {
             let list = self.files.own(&format!("list-{}-{slots}", family.name()));

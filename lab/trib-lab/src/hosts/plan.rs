@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 use std::net::Ipv4Addr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::network::QUEUE;
@@ -27,6 +27,8 @@ pub struct HostsPlan {
     pub shape: Option<String>,
     /// Number of milliseconds that bytes wait at a link with a rate at most; more bytes are dropped.
     pub queue: u64,
+    /// Number of processors that a host may use; `None` for all of the machine's.
+    pub cores: Option<f64>,
 }
 
 /// Refuses impossible options of hosts.
@@ -93,7 +95,7 @@ pub fn bytes_a_second(rate: &str) -> Result<f64, Failure> {
 impl HostsPlan {
     /// Returns the plan of the hosts that the options ask for.
     pub fn of(measure: &MeasureOptions) -> Option<Self> {
-        Some(Self { hosts: measure.hosts?, shape: measure.shape.clone(), queue: QUEUE })
+        Some(Self { hosts: measure.hosts?, shape: measure.shape.clone(), queue: QUEUE, cores: measure.cores })
     }
 
     /// Returns the reason why hosts cannot be made here, if they cannot.
@@ -141,13 +143,14 @@ impl HostsPlan {
         (0..self.hosts).map(line).collect()
     }
 
-    /// Returns a program that launchers call in place of ssh: options, a host, and a line for its shell.
-    pub fn agent(&self, pids: &[u32]) -> String {
+    /// Returns a program that launchers call in place of ssh: options, a host, and a line for its shell. Each host has the
+    /// process that holds its namespaces, and the file by which a process gets the host's processors.
+    pub fn agent(&self, hosts: &[(u32, PathBuf)]) -> String {
         let mut text = "#!/bin/sh\nwhile [ \"${1#-}\" != \"$1\" ]; do shift; done\ncase $1 in\n".to_string();
-        for (host, pid) in pids.iter().enumerate() {
-            let _ = writeln!(text, "{}) pid={pid} ;;", self.name(host as u64));
+        for (host, (pid, door)) in hosts.iter().enumerate() {
+            let _ = writeln!(text, "{}) pid={pid} door={} ;;", self.name(host as u64), door.display());
         }
-        text += "*) echo \"trib: $1: no such host\" >&2; exit 1 ;;\nesac\nshift\n";
+        text += "*) echo \"trib: $1: no such host\" >&2; exit 1 ;;\nesac\nshift\necho 0 > \"$door\" || exit 1\n";
         text + "exec nsenter --target \"$pid\" --mount --uts --ipc --net -- sh -c \"$*\"\n"
     }
 }

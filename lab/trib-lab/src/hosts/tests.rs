@@ -34,7 +34,9 @@ fn hosts_that_cannot_be_are_refused_in_a_line() {
         here("/dev/shm/x").unwrap_err(),
         "current directory: /dev/shm/x: every host has a /dev/shm of its own; allowed: others"
     );
-    for bad in ["--hosts 0", "--shape 1gbit", "--hosts 2 --ranks-per-host 2"] {
+    for bad in
+        ["--hosts 0", "--cores 1", "--hosts 2 --ranks 2 --cores 0", "--shape 1gbit", "--hosts 2 --ranks-per-host 2"]
+    {
         assert!(Line::try_parse_from(["trib"].into_iter().chain(bad.split(' '))).is_err(), "{bad}");
     }
 }
@@ -52,25 +54,26 @@ fn rates_are_numbers_with_units() {
 
 #[test]
 fn every_host_has_a_name_and_an_address() {
-    let plan = HostsPlan { hosts: 600, shape: None, queue: 20 };
+    let plan = HostsPlan { hosts: 600, shape: None, queue: 20, cores: None };
     let addresses: std::collections::HashSet<Ipv4Addr> = (0..600).map(|host| plan.address(host)).collect();
     assert_eq!(addresses.len(), 600);
     assert!(addresses.iter().all(|address| ![0, 255].contains(&address.octets()[3])));
-    let text = HostsPlan { hosts: 2, shape: None, queue: 20 }.names_and_addresses();
+    let text = HostsPlan { hosts: 2, shape: None, queue: 20, cores: None }.names_and_addresses();
     assert_eq!(text, "127.0.0.1 localhost\n10.88.0.1 trib-host0\n10.88.0.2 trib-host1\n");
 }
 
 #[test]
 fn launchers_get_ranks_in_blocks() {
-    let plan = HostsPlan { hosts: 2, shape: None, queue: 20 };
+    let plan = HostsPlan { hosts: 2, shape: None, queue: 20, cores: None };
     assert_eq!(plan.list(Family::Mpich, 4), "trib-host0:4\ntrib-host1:4\n");
     assert_eq!(plan.list(Family::OpenMpi, 1), "trib-host0 slots=1\ntrib-host1 slots=1\n");
 }
 
 #[test]
 fn the_agent_knows_the_hosts_and_no_others() {
-    let agent = HostsPlan { hosts: 2, shape: None, queue: 20 }.agent(&[7, 8]);
-    for due in ["trib-host0) pid=7 ;;\n", "trib-host1) pid=8 ;;\n", "no such host"] {
+    let agent = HostsPlan { hosts: 2, shape: None, queue: 20, cores: None }
+        .agent(&[(7, "/dev/null".into()), (8, "/a/b".into())]);
+    for due in ["trib-host0) pid=7 door=/dev/null ;;\n", "trib-host1) pid=8 door=/a/b ;;\n", "no such host"] {
         assert!(agent.contains(due), "{due}: {agent}");
     }
 }

@@ -8,8 +8,9 @@ const CALL: CallShape = CallShape {
     all: MANY,
     left: MANY,
     disjoint: Some(true),
-    hosts_are_apart: false,
+    apart: None,
     is_inline: false,
+    is_slow: false,
     no_memory: false,
     transferred: 0,
 };
@@ -53,7 +54,7 @@ fn paths_by_messages() {
     let (large, direct_min) = (Reason::LargeRequests { mean: 16_384 }, "locks;trib_direct_min=8192");
     let switched = |direction, on| Reason::Switch { direction, on };
     let some_large = AccessStats { requests: 64, ..MANY };
-    let (larges, apart) = (left(some_large), CallShape { hosts_are_apart: true, ..overlapping(MANY) });
+    let (larges, apart) = (left(some_large), CallShape { apart: Some(Expected::default()), ..overlapping(MANY) });
     let tiny = AccessStats { bytes: 999, ..MANY };
     let along = |left| CallShape { left, is_inline: true, ..CALL };
     let cases = [

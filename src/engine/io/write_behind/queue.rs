@@ -9,7 +9,7 @@ use bytes::Bytes;
 
 use crate::engine::io::window_queue::PieceOfWindow;
 use crate::engine::io::write_behind::call::CallOnFile;
-use crate::engine::io::{MOST_PARTS, Storage, StorageFailure, guarded, write_all, write_all_pieces};
+use crate::engine::io::{MOST_PARTS, Moved, Storage, StorageFailure, guarded, write_all, write_all_pieces};
 use crate::error::FileOperation;
 use crate::fabric::pool::Block;
 
@@ -54,7 +54,7 @@ impl LeftBytes {
     /// # Errors
     /// The failure of the storage.
     pub fn write(&self, file: &dyn Storage) -> Result<(), StorageFailure> {
-        let mut written = 0;
+        let mut written = Moved::default();
         guarded(FileOperation::Write, self.offset, || match &self.pieces[..] {
             [all] => write_all(file, &all.bytes, self.offset, &mut written),
             pieces => write_all_pieces(file, pieces, self.offset, &mut written),

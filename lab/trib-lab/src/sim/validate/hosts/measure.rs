@@ -65,7 +65,7 @@ pub fn on_hosts(
     let ranks = ranks(hosts, quick);
     let slow_files =
         SlowFileOptions { file_rate: Some(rate), file_latency: Some(FILE_LATENCY), ..SlowFileOptions::default() };
-    let made = Hosts::of(hosts, Some(shape(rate)), Some(QUEUE))?;
+    let made = Hosts::of(hosts, Some(shape(rate)), Some(QUEUE), None)?;
     let place = made.directory();
     let bar = progress(cases.len() as u64, "cases");
     // A job of its own for a few cases: if one job fails, the results of the others are kept.
