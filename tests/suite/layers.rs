@@ -89,9 +89,9 @@ const ENGINE: &[(&str, usize, usize, &str)] = &[
     ("file", 5, 0, "a call from begin to end"),
     ("agree", 4, 19, "what ranks bring and decide together"),
     ("exchange", 3, 8, "rounds of messages to aggregators"),
-    ("shared", 3, 7, "windows in the memory of a host"),
-    ("io", 2, 32, "the file: handle, window queue, holes, late writes"),
-    ("choose", 1, 52, "the path, windows, layers; every threshold"),
+    ("shared", 3, 9, "windows in the memory of a host"),
+    ("io", 2, 34, "the file: handle, window queue, holes, late writes"),
+    ("choose", 1, 57, "the path, windows, layers; every threshold"),
     ("trace", 0, 25, "told what happens; knows no other room"),
 ];
 

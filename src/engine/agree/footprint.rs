@@ -4,19 +4,16 @@
 //! footprints of no two hosts overlap, each host can write its own bytes, and the small gaps between them, without the
 //! others. This is so in block decompositions whose neighbouring blocks are on one host.
 
-use smallvec::SmallVec;
 use tributary_base::wire::frame::{self, Encoder, LENGTH};
 use tributary_base::wire::{Output, varint};
 
 use crate::access::{Extent, Extents};
 use crate::engine::choose::cost::HostPart;
 use crate::engine::choose::{FOOTPRINT_BYTES, FOOTPRINT_GAP};
+use crate::engine::shared::window_writer::Runs;
 
 /// Value of [`Footprint::host`] after footprints of several hosts were merged.
 const SEVERAL: u64 = u64::MAX;
-
-/// Ascending extents of the file in which every byte has data; one of them needs no heap memory.
-pub type Runs = SmallVec<[Extent; 1]>;
 
 /// The merged footprints of one or more ranks: the ranges of the file that they access.
 #[derive(Debug, Clone, PartialEq, Eq)]

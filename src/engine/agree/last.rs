@@ -198,7 +198,7 @@ pub async fn agree_on_outcome(
     endpoint: &mut Endpoint,
     team: &Team,
     own: CallOutcome,
-    writer: Option<&WindowWriter<'_>>,
+    writer: Option<&WindowWriter>,
 ) -> Result<CallOutcome> {
     let rank = endpoint.rank();
     let answer = team.combine(endpoint, &mut ClosingVote { rank, own, writer }).await?;
@@ -210,7 +210,7 @@ pub async fn agree_on_outcome(
 struct ClosingVote<'a> {
     rank: Rank,
     own: CallOutcome,
-    writer: Option<&'a WindowWriter<'a>>,
+    writer: Option<&'a WindowWriter>,
 }
 
 impl Combine for ClosingVote<'_> {
@@ -234,9 +234,9 @@ impl Combine for ClosingVote<'_> {
 
 /// Writes the remaining windows, and adds their counts to the outcome of all ranks. If the windows must be refilled,
 /// resets them.
-fn close_windows(writer: &WindowWriter<'_>, all: &mut CallOutcome) {
+fn close_windows(writer: &WindowWriter, all: &mut CallOutcome) {
     writer.try_write();
-    let arena = writer.arena;
+    let arena = &writer.arena;
     let failed = arena.call().failed.load(Ordering::Acquire);
     all.failed = (failed != 0).then(|| failed as Rank - 1);
     all.transferred = arena.call().written.load(Ordering::Acquire);

@@ -20,7 +20,7 @@ use crate::drivers::Mode;
 use crate::engine::agree::calls::{CallFault, CallKind};
 use crate::engine::agree::facts::{Agreed, Facts};
 use crate::engine::agree::first::{Contribution, OpeningVote, OwnVote, Weighing, contribution, takes_small};
-use crate::engine::agree::footprint::{Footprint, Runs};
+use crate::engine::agree::footprint::Footprint;
 use crate::engine::agree::last::{CallOutcome, agree_on_outcome};
 use crate::engine::agree::{agreed_error, truly_disjoint};
 use crate::engine::choose::rules::Rules;
@@ -30,6 +30,7 @@ use crate::engine::file::staging::copy_to_device;
 use crate::engine::file::through_windows::{ThroughWindows, sorted};
 use crate::engine::file::transfer::NO_EXTENTS;
 use crate::engine::file::{File, FileState};
+use crate::engine::shared::window_writer::Runs;
 use crate::engine::trace::counts::{CallTotals, Outcome};
 use crate::engine::trace::path::Path;
 use crate::engine::trace::report::CallReport;
@@ -152,9 +153,11 @@ impl File {
             Path::Windows => {
                 let (storage, rank) = (self.handle.storage(), self.endpoint.rank());
                 let (setup, arena) = (&self.setup, self.setup.groups.arena(rank)?);
-                let (agreed, runs) = (&state.agreed, &*runs);
+                let (agreed, runs) = (&state.agreed, &runs);
                 let write_behind = self.handle.write_behind.as_deref();
-                let windows = ThroughWindows { setup, team, arena, rank, storage, write_behind, agreed, runs };
+                let helper = &mut self.window_helper;
+                let mut windows =
+                    ThroughWindows { setup, team, arena, helper, rank, storage, write_behind, agreed, runs };
                 state.all = windows.run(&mut self.endpoint, access, &self.observers.clock, own).await?;
             }
             Path::Exchange => {
@@ -187,7 +190,7 @@ impl File {
         (agreed, part): (&Agreed, Option<&AccessStats>),
         own: &mut CallTotals,
     ) -> Result<()> {
-        let Self { endpoint, setup, handle, calls, observers } = self;
+        let Self { endpoint, setup, handle, calls, observers, .. } = self;
         let (plans, learned, returns_at_end) = (&mut calls.plans, &calls.learned, calls.returns_at_end);
         let (left, is_part) = (part.unwrap_or(&agreed.shape.left), part.is_some());
         let Agreed { reuse, is_sole, .. } = *agreed;
@@ -310,7 +313,7 @@ impl File {
         let in_memory = team.is_host();
         let rules = Rules { in_memory, ..self.setup.rules(direction) };
         let takes_small = takes_small(&self.setup.votes, rules);
-        let arena = if in_memory { Some(self.setup.groups.arena(rank)?) } else { None };
+        let arena = if in_memory { Some(&**self.setup.groups.arena(rank)?) } else { None };
         // The rank that decides writes small data, and finds the end of the file for a read.
         let uses_file = in_memory || rank == 0 && (takes_small || direction == Direction::Read);
         let storage = uses_file.then(|| self.handle.storage());

@@ -38,6 +38,7 @@ use crate::engine::exchange::kept_plans::Plans;
 use crate::engine::file::setup::Setup;
 use crate::engine::io::handle::FileHandle;
 use crate::engine::io::{OpenStorage, SystemFiles};
+use crate::engine::shared::window_writer::WindowHelper;
 use crate::engine::trace::Observers;
 use crate::engine::trace::capture::target::CaptureTarget;
 use crate::engine::trace::report::{CallReport, FanIn};
@@ -61,6 +62,8 @@ pub struct File {
     setup: Setup,
     /// This rank's handle of the file, which it opens when it first needs it.
     handle: FileHandle,
+    /// The thread beside this rank that writes windows of a slow file.
+    window_helper: WindowHelper,
     /// State that calls keep for the next calls.
     calls: FileCalls,
     /// Observers of the calls: clock, stall watchdog, capture.
@@ -303,7 +306,7 @@ impl File {
         let watchdog = StallWatchdog::new(&setup.file.path, endpoint.rank(), seconds, known);
         let observers = Observers::new(watchdog, target, (endpoint.rank(), endpoint.ranks()));
         let calls = FileCalls { learned: setup.learned.clone(), ..FileCalls::default() };
-        Self { endpoint, setup, handle, calls, observers }
+        Self { endpoint, setup, handle, window_helper: WindowHelper::default(), calls, observers }
     }
 
     /// Returns the kind of a write or read, in the form that the caller has set.

@@ -220,8 +220,8 @@ impl Groups {
     ///
     /// # Errors
     /// This rank shares no memory.
-    pub fn arena(&self, rank: Rank) -> Result<&Arena> {
-        self.arena.as_deref().ok_or_else(|| Error::internal(rank, "no shared memory for the file"))
+    pub fn arena(&self, rank: Rank) -> Result<&Arc<Arena>> {
+        self.arena.as_ref().ok_or_else(|| Error::internal(rank, "no shared memory for the file"))
     }
 }
 

@@ -1,7 +1,6 @@
 //! A collective write or read through windows in shared memory, after the first agreement.
 
-use std::cell::OnceCell;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use crate::access::{Access, BufferLayout, Extent, Extents, Memory, Sink, Source, Walk};
 use crate::collectives::team::Team;
@@ -13,7 +12,7 @@ use crate::engine::file::setup::Setup;
 use crate::engine::io::Storage;
 use crate::engine::io::write_behind::WriteBehind;
 use crate::engine::shared::window_reader::WindowReader;
-use crate::engine::shared::window_writer::{self, DataKnown, WindowWriter};
+use crate::engine::shared::window_writer::{self, DataKnown, Runs, WindowHelper, WindowWriter};
 use crate::engine::shared::{Arena, ordered};
 use crate::engine::trace::clock::Clock;
 use crate::engine::trace::counts::CallTotals;
@@ -29,7 +28,9 @@ pub struct ThroughWindows<'a> {
     /// The ranks that share the windows.
     pub team: &'a Team,
     /// Shared memory of the windows.
-    pub arena: &'a Arena,
+    pub arena: &'a Arc<Arena>,
+    /// The thread beside this rank that writes windows of a slow file.
+    pub helper: &'a mut WindowHelper,
     pub rank: Rank,
     /// This rank's handle of the file, or the error of opening it.
     pub storage: Result<Arc<dyn Storage>>,
@@ -38,7 +39,7 @@ pub struct ThroughWindows<'a> {
     /// The result of the call's first agreement.
     pub agreed: &'a Agreed,
     /// Extents of the file in which every byte has data, unless ranks overlap; empty if they are unknown.
-    pub runs: &'a [Extent],
+    pub runs: &'a Runs,
 }
 
 impl ThroughWindows<'_> {
@@ -48,7 +49,7 @@ impl ThroughWindows<'_> {
     /// # Errors
     /// Errors of the message transport.
     pub async fn run(
-        &self,
+        &mut self,
         endpoint: &mut Endpoint,
         Access { file, layout, memory }: Access<'_>,
         clock: &Clock,
@@ -69,32 +70,32 @@ impl ThroughWindows<'_> {
     /// # Errors
     /// Errors of the message transport.
     async fn write(
-        &self,
+        &mut self,
         endpoint: &mut Endpoint,
         Access { file, layout, memory: source }: Access<'_, Source<'_>>,
         clock: &Clock,
         done: &mut CallTotals,
     ) -> Result<CallOutcome> {
         let sieve = self.setup.file.write_sieve(self.agreed.is_sole);
-        let mut writer = WindowWriter {
-            arena: self.arena,
+        let mut writer = Arc::new(WindowWriter {
+            arena: self.arena.clone(),
             windows: self.agreed.decision.windows,
-            known: match self.runs {
-                [] => DataKnown::ByBits,
-                runs => DataKnown::BySum(self.setup.votes.tiling, runs),
+            known: match self.runs.is_empty() {
+                true => DataKnown::ByBits,
+                false => DataKnown::BySum(self.setup.votes.tiling, self.runs.clone()),
             },
-            storage: &self.storage,
+            storage: self.storage.clone(),
             // Other hosts may write in wider gaps.
             sieve: if self.setup.shares_memory { sieve } else { sieve.within(FOOTPRINT_GAP) },
-            end: OnceCell::new(),
+            end: OnceLock::new(),
             rank: self.rank,
-            path: &self.setup.file.path,
+            file: self.setup.file.clone(),
             error: None.into(),
-        };
+        });
         // Do not touch the memory of a rank that has nothing left to write.
         let layout = if file.count() == 0 { &BufferLayout::Contiguous } else { layout };
         let mut begin = clock::now();
-        window_writer::place(endpoint, &writer, Walk::new(file, layout), source).await?;
+        window_writer::place(endpoint, &writer, self.helper, Walk::new(file, layout), source).await?;
         done.counts.placement = clock::since(begin);
         let own = CallOutcome::new(self.rank, done, clock);
         let mut all = agree_on_outcome(endpoint, self.team, own, Some(&writer)).await?;
@@ -102,14 +103,14 @@ impl ThroughWindows<'_> {
             if let Some(write_behind) = self.write_behind {
                 write_behind.repeat_call();
             }
-            writer.known = DataKnown::ByBits;
+            writer = Arc::new(writer.by_bits());
             begin = clock::now();
             ordered::place(endpoint, &writer, Walk::new(file, layout), source, all.turn).await?;
             done.counts.placement += clock::since(begin);
             let own = CallOutcome::new(self.rank, done, clock);
             all = agree_on_outcome(endpoint, self.team, own, Some(&writer)).await?;
         }
-        done.outcome.error = writer.error.take();
+        done.outcome.error = writer.take_error();
         Ok(all)
     }
 

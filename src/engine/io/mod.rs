@@ -282,7 +282,8 @@ mod tests {
         };
         let (short, mut written) = (Short::default(), Moved::default());
         write_all_pieces(&short, &pieces(&bytes[..1999]), 100, &mut written).unwrap();
-        assert_eq!((&short.0.lock().unwrap().0[..], written), (&bytes[..1999], Moved { bytes: 1999, calls: 286 }));
+        assert_eq!((&short.0.lock().unwrap().0[..], written.bytes), (&bytes[..1999], 1999));
+        assert!(written.calls >= 1999 / 7, "{written:?}");
         let (short, mut written) = (Short::default(), Moved::default());
         let failure = write_all_pieces(&short, &pieces(&bytes), 100, &mut written).unwrap_err();
         assert_eq!((failure.offset, failure.cause.kind(), written.bytes), (Some(2100), io::ErrorKind::WriteZero, 2000));

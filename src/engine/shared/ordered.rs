@@ -21,13 +21,13 @@ use crate::fabric::Endpoint;
 /// Errors of the message transport.
 pub async fn place(
     endpoint: &mut Endpoint,
-    writer: &WindowWriter<'_>,
+    writer: &WindowWriter,
     mut walk: Walk<'_>,
     source: Source<'_>,
     first: u32,
 ) -> Result<()> {
     debug_assert_eq!(writer.known, DataKnown::ByBits);
-    let (arena, windows) = (writer.arena, writer.windows);
+    let (arena, windows) = (&*writer.arena, writer.windows);
     let (place, ranks) = (arena.team().place() as u32, arena.team().ranks().len() as u32);
     let mut mine = first.wrapping_add(place);
     loop {
@@ -61,7 +61,7 @@ pub async fn place(
 }
 
 /// Copies this rank's pieces of the windows before `until`.
-fn place_part(writer: &WindowWriter<'_>, walk: &mut Walk<'_>, source: Source<'_>, until: u64) {
+fn place_part(writer: &WindowWriter, walk: &mut Walk<'_>, source: Source<'_>, until: u64) {
     while let Some(number) = walk.position().map(|at| writer.windows.number_at(at)).filter(|&number| number < until) {
         // Bytes that are there already belong to lower ranks.
         place_in_window(writer, number, walk, source);

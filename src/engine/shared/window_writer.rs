@@ -3,10 +3,11 @@
 //! Any rank may write windows. Usually one rank writes at a time, in ascending order, because file systems lock a file during
 //! a write. Several ranks write at a time if the file is slow for another reason than this lock or a copy.
 
-use std::cell::{OnceCell, RefCell};
 use std::ops::Range;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use smallvec::SmallVec;
 
 use super::arena::{Arena, PROGRESS};
 use super::ring;
@@ -16,20 +17,27 @@ use crate::engine::choose::windows::CallWindows;
 use crate::engine::choose::{MOST_WRITERS, WINDOWS_FOR_CALL};
 use crate::engine::io::present::{Present, mark_shared, unmark_shared};
 use crate::engine::io::sieve::{Segment, Sieve};
+use crate::engine::io::terms::FileTerms;
 use crate::engine::io::worker::Pace;
-use crate::engine::io::{self, Moved, Storage, StorageFailure, guarded, without_size_signal, write_all};
+use crate::engine::io::{
+    self, Moved, Storage, StorageFailure, block_size_signal, guarded, without_size_signal, write_all,
+};
 use crate::error::{Error, FileOperation, Result};
 use crate::fabric::Endpoint;
 use crate::topology::Rank;
+use crate::world::jobs::{self, Job, JobSender};
 
 /// A number above the number of every window: the position of a rank that has finished.
 pub const DONE: u64 = u64::MAX;
 
+/// Ascending extents of the file in which every byte has data; one of them needs no heap memory.
+pub type Runs = SmallVec<[Extent; 1]>;
+
 /// The way in which the writer knows which bytes of a window have data.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum DataKnown<'a> {
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum DataKnown {
     /// All bytes of these ascending extents of the file have data, if the sum of the pieces' hashes is right.
-    BySum(Tiling, &'a [Extent]),
+    BySum(Tiling, Runs),
     /// A bit for each byte says whether the byte has data.
     ByBits,
 }
@@ -50,41 +58,61 @@ impl Taken {
     }
 }
 
-/// Writes complete windows.
-pub struct WindowWriter<'a> {
+/// Writes complete windows, for a rank and for its helper thread.
+pub struct WindowWriter {
     /// Shared memory of the windows.
-    pub arena: &'a Arena,
+    pub arena: Arc<Arena>,
     /// Number, size and range of the call's windows.
     pub windows: CallWindows,
     /// The way in which the bytes with data are known.
-    pub known: DataKnown<'a>,
+    pub known: DataKnown,
     /// This rank's handle of the file, or the error of opening it.
-    pub storage: &'a Result<Arc<dyn Storage>>,
+    pub storage: Result<Arc<dyn Storage>>,
     /// Data sieving: what to do about holes.
     pub sieve: Sieve,
     /// End of the file in bytes when this rank first wrote a window with holes in this call.
-    pub end: OnceCell<u64>,
+    pub end: OnceLock<u64>,
     /// This rank, for error messages.
     pub rank: Rank,
-    /// Path of the file, for error messages.
-    pub path: &'a std::path::Path,
+    /// The file, for error messages.
+    pub file: Arc<FileTerms>,
     /// First error of this rank.
-    pub error: RefCell<Option<Error>>,
+    pub error: Mutex<Option<Error>>,
 }
 
-impl WindowWriter<'_> {
+impl WindowWriter {
     /// Writes all complete windows, unless enough other ranks are writing ([`ring::write_complete`]).
     pub fn try_write(&self) {
         let most = || if self.arena.is_slow() { MOST_WRITERS } else { 1 };
-        let Self { arena, windows, .. } = *self;
+        let Self { ref arena, windows, .. } = *self;
         let take = |from, to| self.take_some(from, to);
-        ring::write_complete(arena, (windows.count(), windows.ring), most, take, |taken| self.write(&taken));
+        ring::write_complete(&**arena, (windows.count(), windows.ring), most, take, |taken| self.write(&taken));
+    }
+
+    /// Returns a writer of the same call in which bits mark the bytes with data. It has this writer's error.
+    pub fn by_bits(&self) -> Self {
+        let Self { windows, sieve, rank, .. } = *self;
+        let (arena, file, end) = (self.arena.clone(), self.file.clone(), self.end.clone());
+        let (storage, error) = (self.storage.clone(), self.take_error().into());
+        Self { arena, windows, known: DataKnown::ByBits, storage, sieve, end, rank, file, error }
+    }
+
+    /// Takes the first error of this rank.
+    pub fn take_error(&self) -> Option<Error> {
+        self.error.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    /// Returns true if a window is complete and not taken, and a further rank may write.
+    fn has_complete(&self) -> bool {
+        let (arena, most) = (&*self.arena, if self.arena.is_slow() { MOST_WRITERS } else { 1 });
+        let complete = ring::passed(arena).min(self.windows.count());
+        arena.call().taken.load(Ordering::SeqCst) < complete && arena.parts().writers.load(Ordering::SeqCst) < most
     }
 
     /// Takes some of the windows `from..to`: full windows that are adjacent in memory, which are one write, and one
     /// window with holes after them. Returns also the first window that is not taken.
     fn take_some(&self, from: u64, to: u64) -> (u64, Taken) {
-        let Self { arena, windows, .. } = *self;
+        let Self { ref arena, windows, .. } = *self;
         let mut taken = Taken::default();
         // Several ranks share the windows of a slow file.
         let most = if self.arena.is_slow() { windows.window } else { WINDOWS_FOR_CALL };
@@ -115,7 +143,7 @@ impl WindowWriter<'_> {
 
     /// Writes windows that this rank has taken.
     fn write(&self, taken: &Taken) {
-        let arena = self.arena;
+        let arena = &self.arena;
         let (pace, writers) = (Pace::begin(), arena.parts().writers.load(Ordering::SeqCst).max(1));
         let _quiet = without_size_signal();
         // Full windows first, which are lower in the file.
@@ -133,7 +161,7 @@ impl WindowWriter<'_> {
 
     /// Returns true if every byte of a window that ranks have data for has been copied.
     fn is_full(&self, extent: Extent, placed: u64, sum: u64) -> bool {
-        match self.known {
+        match &self.known {
             DataKnown::BySum(tiling, runs) => {
                 let full = sum == tiling.sum(within(runs, extent));
                 if !full {
@@ -152,7 +180,7 @@ impl WindowWriter<'_> {
     /// Writes adjacent full windows.
     fn write_full(&self, extent: Option<Extent>) {
         let Some(extent) = extent else { return };
-        match self.known {
+        match &self.known {
             DataKnown::BySum(_, runs) => self.store(|storage, written| {
                 within(runs, extent).try_for_each(|run| write_all(storage, self.bytes(run), run.offset, written))
             }),
@@ -170,7 +198,7 @@ impl WindowWriter<'_> {
         }
         let present = self.present();
         let Range { start: first, .. } = self.places(extent);
-        let end = || *self.end.get_or_init(|| io::end(self.storage, self.rank, self.path).unwrap_or(u64::MAX));
+        let end = || *self.end.get_or_init(|| io::end(&self.storage, self.rank, &self.file.path).unwrap_or(u64::MAX));
         let sieve = self.sieve.with_end(end);
         self.store(|storage, written| {
             // SAFETY: all ranks have passed the windows of the extent: none reads or writes their places before they
@@ -204,9 +232,9 @@ impl WindowWriter<'_> {
             return;
         }
         let mut written = Moved::default();
-        let outcome = match self.storage {
+        let outcome = match &self.storage {
             Ok(storage) => guarded(FileOperation::Write, None, || act(&**storage, &mut written))
-                .map_err(|failure| failure.into_error(self.rank, self.path)),
+                .map_err(|failure| failure.into_error(self.rank, &self.file.path)),
             Err(error) => Err(error.clone()),
         };
         self.arena.call().written.fetch_add(written.bytes, Ordering::Relaxed);
@@ -214,9 +242,81 @@ impl WindowWriter<'_> {
         if let Err(error) = outcome {
             let mine = failed.compare_exchange(0, self.rank as u32 + 1, Ordering::AcqRel, Ordering::Acquire);
             if mine.is_ok() {
-                self.error.replace(Some(error));
+                *self.error.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
             }
         }
+    }
+}
+
+/// The thread beside a rank that writes complete windows of a slow file, while the rank fills others. The rank has at most one
+/// write at a time, of its own or of the thread.
+#[derive(Default)]
+pub struct WindowHelper {
+    /// The thread, and the queue of its jobs; `None` before the first slow call.
+    thread: Option<(JobSender<Arc<WindowWriter>>, Job)>,
+    /// Number of jobs that the thread has not ended.
+    jobs: Arc<AtomicU32>,
+}
+
+impl WindowHelper {
+    /// Writes complete windows, unless enough ranks are writing; if the file is slow, lets the thread do so.
+    fn write(&mut self, writer: &Arc<WindowWriter>) {
+        if self.is_idle() && !writer.arena.is_slow() {
+            return writer.try_write();
+        }
+        if !writer.has_complete() || !self.is_idle() {
+            // The thread looks for further windows when it has written one.
+            return;
+        }
+        let left = self.jobs.clone();
+        match self.start() {
+            Some(jobs) => {
+                left.fetch_add(1, Ordering::SeqCst);
+                jobs.send(writer.clone());
+            }
+            None => writer.try_write(),
+        }
+    }
+
+    /// Returns true if the thread has no job.
+    fn is_idle(&self) -> bool {
+        self.jobs.load(Ordering::SeqCst) == 0
+    }
+
+    /// Returns the queue of the thread, which is started if it does not run; `None` if the system starts no thread.
+    fn start(&mut self) -> Option<&JobSender<Arc<WindowWriter>>> {
+        if self.thread.is_none() {
+            let ((jobs, inbox), left) = (jobs::queue::<Arc<WindowWriter>>(), self.jobs.clone());
+            let work = move || {
+                jobs::leave_single_core();
+                let _quiet = block_size_signal();
+                while let Some(writer) = inbox.receive() {
+                    let _done = EndOfJob(&left, &writer);
+                    writer.try_write();
+                }
+            };
+            self.thread = Some((jobs, jobs::start("tributary windows", work).ok()?));
+        }
+        self.thread.as_ref().filter(|(_, thread)| !thread.is_finished()).map(|(jobs, _)| jobs)
+    }
+}
+
+impl Drop for WindowHelper {
+    fn drop(&mut self) {
+        if let Some((jobs, thread)) = self.thread.take() {
+            drop(jobs);
+            thread.join();
+        }
+    }
+}
+
+/// Ends a job of the thread, also if it panics.
+struct EndOfJob<'a>(&'a AtomicU32, &'a WindowWriter);
+
+impl Drop for EndOfJob<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::SeqCst);
+        self.1.arena.signal(PROGRESS).advance();
     }
 }
 
@@ -237,47 +337,49 @@ fn within(extents: &[Extent], whole: Extent) -> impl Iterator<Item = Extent> {
 /// Errors of the message transport.
 pub async fn place(
     endpoint: &mut Endpoint,
-    writer: &WindowWriter<'_>,
+    writer: &Arc<WindowWriter>,
+    helper: &mut WindowHelper,
     mut walk: Walk<'_>,
     source: Source<'_>,
 ) -> Result<()> {
-    let WindowWriter { arena, windows, .. } = *writer;
+    let WindowWriter { ref arena, windows, .. } = **writer;
+    let arena = &**arena;
     while let Some(at) = walk.position() {
         let number = windows.number_at(at);
         // This rank has passed all windows before its next window with data.
         ring::pass(arena, number);
-        if arena.is_slow() {
-            // First fill what there is room for: other ranks can write it meanwhile.
+        helper.write(writer);
+        if !helper.is_idle() && writer.has_complete() {
+            // Ranks that have nothing to fill can write, too.
             arena.signal(PROGRESS).advance();
-        } else {
-            writer.try_write();
         }
-        wait_for_place(endpoint, writer, number).await?;
+        wait_for_place(endpoint, writer, helper, number).await?;
         if place_in_window(writer, number, &mut walk, source) {
             arena.call().is_repeated.store(1, Ordering::SeqCst);
         }
     }
     ring::pass(arena, DONE);
-    writer.try_write();
-    if arena.is_slow() {
+    helper.write(writer);
+    if !helper.is_idle() {
         arena.signal(PROGRESS).advance();
     }
-    while arena.is_slow() {
-        // Several ranks write the windows that are left.
+    loop {
         let seen = arena.signal(PROGRESS).get();
-        writer.try_write();
-        if arena.call().taken.load(Ordering::SeqCst) >= windows.count() {
-            break;
+        let is_left = arena.is_slow() && arena.call().taken.load(Ordering::SeqCst) < windows.count();
+        if is_left {
+            // Several ranks write the windows that are left.
+            helper.write(writer);
+        } else if helper.is_idle() {
+            return Ok(());
         }
         endpoint.wait_for(arena.team(), PROGRESS, seen).await?;
     }
-    Ok(())
 }
 
 /// Copies the pieces of one window, and records that their bytes are present. Returns true if the map shows that other
 /// pieces have some of these bytes.
 #[inline]
-pub fn place_in_window(writer: &WindowWriter<'_>, number: u64, walk: &mut Walk<'_>, source: Source<'_>) -> bool {
+pub fn place_in_window(writer: &WindowWriter, number: u64, walk: &mut Walk<'_>, source: Source<'_>) -> bool {
     // If ranks overlap, they may copy to the same bytes at the same time. The bytes then have no defined value, and the call
     // is repeated with one rank after the other. Between threads the copies must be atomic; processes share no variable, only
     // memory that each of them has mapped.
@@ -297,15 +399,15 @@ pub fn place_in_window(writer: &WindowWriter<'_>, number: u64, walk: &mut Walk<'
 /// them.
 #[inline]
 fn place_pieces(
-    writer: &WindowWriter<'_>,
+    writer: &WindowWriter,
     number: u64,
     walk: &mut Walk<'_>,
     source: Source<'_>,
     copy: impl Fn(&[u8], *mut u8),
 ) -> bool {
-    let WindowWriter { arena, ref windows, .. } = *writer;
+    let WindowWriter { ref arena, ref windows, ref known, .. } = *writer;
     arena.touch(windows, number);
-    let (placed, sum, twice) = match writer.known {
+    let (placed, sum, twice) = match known {
         DataKnown::BySum(tiling, _) => {
             let mut sum = 0u64;
             let placed = copy_pieces(arena, windows, number, (walk, source), copy, |piece| {
@@ -351,14 +453,19 @@ fn copy_pieces(
 }
 
 /// Waits until the earlier window in the memory of window `number` is written.
-async fn wait_for_place(endpoint: &mut Endpoint, writer: &WindowWriter<'_>, number: u64) -> Result<()> {
+async fn wait_for_place(
+    endpoint: &mut Endpoint,
+    writer: &Arc<WindowWriter>,
+    helper: &mut WindowHelper,
+    number: u64,
+) -> Result<()> {
     loop {
         let seen = writer.arena.signal(PROGRESS).get();
-        let is_free = || ring::is_free(writer.arena, number, writer.windows.ring);
+        let is_free = || ring::is_free(&*writer.arena, number, writer.windows.ring);
         if is_free() {
             return Ok(());
         }
-        writer.try_write();
+        helper.write(writer);
         if !is_free() {
             endpoint.wait_for(writer.arena.team(), PROGRESS, seen).await?;
         }
