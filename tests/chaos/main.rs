@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use tributary::{BufferLayout, Extents, File, Hints, Mode};
+use tributary::{BufferLayout, Extent, Extents, File, Hints, Mode};
 use tributary_testing::chaos::{run_found, run_many};
 use tributary_testing::virtual_time::file::{Faults, Opener};
 use tributary_testing::virtual_time::tasks::Ended;
@@ -50,6 +50,38 @@ fn a_test_in_virtual_time() {
     };
     assert_eq!(once(7), once(7), "one seed is one run");
     assert_ne!(once(7), once(8));
+}
+
+/// Two hosts have runs of 40 KiB in turns. Where a call on the file takes long, aggregators write larger blocks, from the first
+/// call on; elsewhere each host writes its own runs.
+#[test]
+fn hosts_of_a_slow_file_use_aggregators() {
+    let once = |file: Duration, hints: &'static str| {
+        let mut place = place(vec![0, 0, 1, 1]);
+        (place.delays.file, place.delays.rate) = (file, 200_000_000);
+        let outcome = run(3, &place, move |own| {
+            let files = Arc::new(Opener(own.files.clone(), own.rank));
+            let hints = Hints::parse(hints).unwrap();
+            let mut file = File::open_on(own.endpoint(), "f", Mode::Create, hints, files).unwrap();
+            // Rows of 640 bytes, half of them each rank's; 64 rows of a host are a run.
+            let (host, half) = (own.rank as u64 / 2, own.rank as u64 % 2);
+            let row =
+                |row: u64| Extent { offset: (row / 64 * 128 + host * 64 + row % 64) * 640 + half * 320, len: 320 };
+            let all = Extents::from_extents((0..64 * 64).map(row)).unwrap();
+            let bytes = vec![own.rank as u8 + 1; all.bytes() as usize];
+            let paths: Vec<_> =
+                (0..3).map(|_| file.write_all(&all, &BufferLayout::Contiguous, &bytes).unwrap().path.name()).collect();
+            file.close().map(drop).unwrap();
+            paths
+        });
+        assert!(matches!(outcome.ended, Ended::All(_)), "{outcome:?}");
+        let bytes = outcome.files.bytes("f".as_ref()).unwrap();
+        assert!((0..64 * 128 * 640).all(|at| usize::from(bytes[at]) == at / (64 * 640) % 2 * 2 + at / 320 % 2 + 1));
+        outcome.ranks[3].clone().unwrap()
+    };
+    assert_eq!(once(Duration::from_millis(10), ""), ["exchange"; 3]);
+    assert_eq!(once(Duration::from_millis(10), "trib_host_domains=enable"), ["shared"; 3]);
+    assert_eq!(once(Duration::from_micros(20), ""), ["shared"; 3]);
 }
 
 /// Ranks that wait for a rank that does not call are found at once, and the run says so.

@@ -17,7 +17,7 @@ use crate::engine::shared::window_writer::WindowWriter;
 use crate::engine::trace::clock::{Clock, Lap};
 use crate::engine::trace::counts::CallTotals;
 use crate::engine::trace::path::Path;
-use crate::engine::trace::report::{CallReport, Seconds};
+use crate::engine::trace::report::{CallReport, ExpectedSeconds, Seconds};
 use crate::error::{Error, Result};
 use crate::fabric::Endpoint;
 use crate::topology::Rank;
@@ -178,6 +178,11 @@ impl CallOutcome {
             in_memory: self.in_memory,
             between_hosts: self.between_hosts,
             seconds: self.seconds(),
+            expected: agreed.shape.apart.filter(|expected| expected.exchange > 0).map(|expected| {
+                let seconds = |micros: u64| micros as f64 / 1e6;
+                let took = self.seconds().total;
+                ExpectedSeconds { exchange: seconds(expected.exchange), hosts: seconds(expected.hosts), took }
+            }),
         }
     }
 

@@ -245,6 +245,30 @@ mod tests {
         assert!(!chosen(speed(0.3e6, 40.0, &[(64.0, 64.0 * 40.0 * KIB), (10.0, 2560.0 * KIB)])), "the rate decides");
     }
 
+    /// Hosts have 64 runs of 40 KiB each; a call on the file takes 1 ms and 5 ms in turns.
+    #[test]
+    fn a_file_that_alternates_changes_the_way_a_few_times() {
+        let part = HostPart { runs: 64, bytes: 64 * 40 << 10 };
+        let amount = AccessStats { start: 0, end: 10 << 20, bytes: 10 << 20, ..AccessStats::NONE };
+        let movers = Movers { local: 4, aggregators: 4, window: 256 << 10 };
+        for of_message in [1.0, 20.0, 40.0, 60.0] {
+            let (mut ways, mut changes, mut before) = (Ways::default(), 0, false);
+            for call in 0..1000 {
+                let of_call = if call % 2 == 0 { 1e6 } else { 5e6 };
+                let Expected { by_exchange, .. } = ways.weigh(part, &amount, movers);
+                changes += usize::from(by_exchange != before);
+                before = by_exchange;
+                let bytes = part.bytes as f64;
+                let rounds = if by_exchange { 3.0 } else { 16.0 };
+                ways.speed.observe(FileWork { rounds, bytes, nanos: rounds * of_call + bytes * 10.0 });
+                if by_exchange {
+                    ways.exchanged(bytes, bytes * of_message);
+                }
+            }
+            assert!(changes <= 6, "{changes} changes with {of_message} ns for a byte of messages");
+        }
+    }
+
     #[test]
     fn a_small_gain_changes_nothing_before_it_is_seen_twice() {
         let mut ways = Ways { exchange: Some(1.0), ..Ways::default() };

@@ -134,9 +134,7 @@ impl Rules<'_> {
             _ if shape.is_inline && is_small => (Path::Root, Reason::Inline),
             (Path::Exchange, _) if is_few && self.reads_apart(shape) => (Path::Direct, Reason::FewApart),
             (Path::Exchange, chosen) if !is_small => match shape.apart {
-                Some(Expected { hosts, exchange, by_exchange: true }) => {
-                    (Path::Exchange, Reason::Faster { hosts, exchange })
-                }
+                Some(Expected { by_exchange: true, .. }) => (Path::Exchange, Reason::Faster),
                 Some(_) => (Path::Hosts, Reason::HostsApart),
                 None => (Path::Exchange, chosen),
             },

@@ -12,7 +12,7 @@
 //! The windows are a ring in shared memory that all ranks map. Each rank copies its own bytes into the windows, in
 //! parallel. Every rank goes through the file in ascending order and publishes its position. A window that all ranks
 //! have passed is complete; the first rank that notices writes it. One rank writes at a time, because file systems lock
-//! a file during a write; several do if the file is slow.
+//! a file during a write. If the file is slow, threads beside several ranks write.
 //!
 //! | module | holds |
 //! |---|---|

@@ -1,7 +1,8 @@
 //! A write through windows in shared memory: copies a rank's bytes into the windows, and writes complete windows to the file.
 //!
 //! Any rank may write windows. Usually one rank writes at a time, in ascending order, because file systems lock a file during
-//! a write. Several ranks write at a time if the file is slow for another reason than this lock or a copy.
+//! a write. If the file is slow for another reason than this lock or a copy, threads beside several ranks write at a time
+//! ([`WindowHelper`]), and the ranks fill other windows meanwhile.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -331,7 +332,7 @@ fn within(extents: &[Extent], whole: Extent) -> impl Iterator<Item = Extent> {
 }
 
 /// Copies an access into the windows. For each window: waits until its memory is free, copies the bytes, and publishes
-/// this rank's new position. Collective. O(pieces + windows with data).
+/// this rank's new position. Returns when `helper` writes no window any more. Collective. O(pieces + windows with data).
 ///
 /// # Errors
 /// Errors of the message transport.

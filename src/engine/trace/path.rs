@@ -115,12 +115,7 @@ pub enum Reason {
     /// No two hosts have bytes in the same range of the file.
     HostsApart,
     /// Each host has its own part of the file, but an exchange is expected to be faster.
-    Faster {
-        /// Expected time in microseconds if each host moves its own bytes.
-        hosts: u64,
-        /// Expected time in microseconds of the exchange.
-        exchange: u64,
-    },
+    Faster,
     /// A read of few requests; no two ranks want the same byte.
     FewApart,
     /// The data was piggybacked on the first agreement.
@@ -157,7 +152,7 @@ wire::fields!(enum Reason {
     0 NoData, 1 PastEnd, 2 OnlyAggregators, 3 RankOrder, 4 Switch { direction, on }, 5 Small { bytes },
     6 SmallRequests { mean, large }, 7 RangesOverlap, 8 LargeRequests { mean }, 9 HostsApart, 10 FewApart,
     11 Inline, 12 WroteItself, 13 ReadItself, 14 SingleRank, 15 FitsSlots, 16 Enabled, 17 Disabled, 18 MayOverlap,
-    19 LargePieces, 20 FarApart, 21 SmallPieces, 22 NoMemory, 23 Unknown, 24 Faster { hosts, exchange },
+    19 LargePieces, 20 FarApart, 21 SmallPieces, 22 NoMemory, 23 Unknown, 24 Faster,
 });
 
 impl Reason {
@@ -184,16 +179,13 @@ impl Display for Reason {
             Self::LargeRequests { mean } => {
                 return write!(f, "requests of {mean} bytes on average, in ranges that do not overlap");
             }
-            Self::Faster { hosts, exchange } => {
-                let [hosts, exchange] = [hosts, exchange].map(|micros| micros as f64 / 1e6);
-                return write!(f, "{exchange:.2e} s expected; each host its own part {hosts:.2e}");
-            }
             Self::NoData => "no rank has data",
             Self::PastEnd => "the file ends before the first byte to read",
             Self::OnlyAggregators => "romio_no_indep_rw=true",
             Self::RankOrder => "trib_overlap=rank_order",
             Self::RangesOverlap => "the byte ranges of ranks overlap",
             Self::HostsApart => "each host has its own part of the file",
+            Self::Faster => "expected to be faster than each host by itself",
             Self::FewApart => "few requests that do not overlap",
             Self::Inline => "little data, sent with the first agreement",
             Self::WroteItself => "large requests that do not overlap",

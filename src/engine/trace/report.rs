@@ -123,6 +123,28 @@ pub struct CallReport {
     pub between_hosts: u64,
     /// Time of each phase.
     pub seconds: Seconds,
+    /// Expected times of the ways between which measured times decided; `None` if they decided nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expected: Option<ExpectedSeconds>,
+}
+
+/// Expected times in seconds of the two ways of a write of which each host has its own part.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct ExpectedSeconds {
+    /// Aggregators write, and the ranks send them their bytes.
+    pub exchange: f64,
+    /// Each host writes its own part.
+    pub hosts: f64,
+    /// Time that the call took.
+    pub took: f64,
+}
+
+impl std::ops::AddAssign for ExpectedSeconds {
+    fn add_assign(&mut self, other: Self) {
+        self.exchange += other.exchange;
+        self.hosts += other.hosts;
+        self.took += other.took;
+    }
 }
 
 impl CallReport {
@@ -184,6 +206,9 @@ impl std::ops::AddAssign<&Self> for CallReport {
         self.in_memory += other.in_memory;
         self.between_hosts += other.between_hosts;
         self.seconds += other.seconds;
+        if let Some(expected) = other.expected {
+            *self.expected.get_or_insert_default() += expected;
+        }
     }
 }
 
