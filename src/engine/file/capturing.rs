@@ -80,6 +80,7 @@ impl CaptureWriter {
             aggregators: exchange.roles.aggregators.to_vec(),
             hints: hints.table().into_iter().map(|row| (row.key.to_string(), row.value)).collect(),
             asked: recording.asked.take(),
+            not_captured: recording.not_captured.take(),
         };
         Some(Self { recording, timeline, header })
     }

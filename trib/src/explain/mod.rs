@@ -6,6 +6,7 @@
 //! | `sizes` | minimum, median, maximum and histogram of request lengths |
 //! | `calls` | each call: when ranks entered it, how long the call took, who waited for whom |
 //! | `kinds` | groups of consecutive calls that are alike |
+//! | `elsewhere` | calls on the file that the capture does not hold |
 //! | `planned` | fan-in and message sizes of a call, from the engine's own planning |
 //! | `sentences` | sentences that describe the numbers |
 //! | `advice` | advice on how to make calls faster |
@@ -17,6 +18,7 @@ mod account;
 mod advice;
 mod calls;
 mod chart;
+mod elsewhere;
 mod job;
 mod kinds;
 mod page;

@@ -5,7 +5,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use serde_json::Value;
-use tributary::engine::capture::{Asked, Call, CallOutcome, Header, write};
+use tributary::engine::capture::{Asked, Call, CallOutcome, Header, LeftCalls, NotCaptured, write};
 use tributary::engine::{CallReport, Capture, Direction};
 use tributary::hints::Unused;
 use tributary::{BufferLayout, Extent, Extents};
@@ -292,6 +292,32 @@ fn hints_have_their_sources_and_ignored_ones_the_reason() {
     let page = std::fs::read_to_string(&page).unwrap();
     assert_is_whole_page(&page);
     assert!(page.contains("&lt;blue&gt;") && page.contains("unknown key"), "{page}");
+}
+
+/// The calls of `made` are as fast as they can be. Only calls that are not in the capture took longer.
+#[test]
+fn calls_that_are_not_captured_are_advised_on() {
+    let directory = tempfile::tempdir().unwrap();
+    let (path, other) = (directory.path().join("a.tribcap"), directory.path().join("b.tribcap"));
+    made(&path, 1, |_, _| None);
+    let capture = Capture::open(&path).unwrap();
+    let others = [("set_view", 0.5), ("open", 0.25)].map(|(name, seconds)| (name.to_string(), seconds)).into();
+    let left = LeftCalls { function: "write_all".to_string(), why: "atomic mode".to_string(), calls: 3 };
+    let text = |not_captured| {
+        let header = Header { not_captured: Some(not_captured), ..capture.header().clone() };
+        write(&other, &header, &capture.outcomes().unwrap(), &mut |rank| capture.rank(rank)).unwrap();
+        succeeds(&["explain", other.to_str().unwrap()])
+    };
+    let said = text(NotCaptured { others, ..NotCaptured::default() });
+    for part in [
+        "To do: Rank 0 was longer in functions that neither read nor write, 750 ms",
+        "set_view 500 ms, open 250 ms. Set a view once",
+    ] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+    let said = text(NotCaptured { left: vec![left], ..NotCaptured::default() });
+    assert!(said.contains("MPI ran 3 collective calls of write_all: atomic mode."), "{said}");
+    assert!(!said.contains("Nothing"), "{said}");
 }
 
 #[test]

@@ -258,6 +258,33 @@ fn a_page_and_words_of_every_file_when_the_program_has_ended() {
     assert!(error.contains("other/file.tribcap\n") && !error.contains("html"), "{error}");
 }
 
+/// Ranks that write small pieces by themselves would gain from collective calls: nobody says that there is nothing to do.
+#[test]
+fn independent_calls_are_explained() {
+    let folder = tempfile::tempdir().unwrap();
+    let made = folder.path().join("independent");
+    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/../bindings/mpiio/tests/programs/independent.c");
+    compile(&std::fs::read_to_string(source).unwrap(), &made, &[]);
+    let mut command = Command::new(env!("CARGO_BIN_EXE_trib"));
+    command.args(["run", "--library"]).arg(library()).args(["--explain", "--", &tools().1, "-n", "2"]);
+    command.arg(&made).arg("2000").current_dir(folder.path());
+    command.env("OMPI_ALLOW_RUN_AS_ROOT", "1").env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
+    command.env("OMPI_MCA_rmaps_base_oversubscribe", "1").env("MPIEXEC_TIMEOUT", "60");
+    let output = {
+        let _alone = mpiexec::alone();
+        command.output().unwrap()
+    };
+    let (_, error) = printed(&output);
+    for part in [
+        "No collective call took any time. To do: 4,000 small independent calls of 16,384,000 bytes took ",
+        "MPI-IO: the functions that end in _all, called by all ranks of the file.",
+        "Ranks made 4,000 independent calls of write_at, 4,096 bytes each, in ",
+    ] {
+        assert!(error.contains(part), "{part}: {error}");
+    }
+    assert!(!error.contains("Nothing"), "{error}");
+}
+
 #[test]
 fn a_page_of_the_job_where_it_has_several_files() {
     let folder = tempfile::tempdir().unwrap();

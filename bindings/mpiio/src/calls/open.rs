@@ -57,7 +57,7 @@ pub fn open(function: &'static InterposedFunction, arguments: &[Word]) -> Answer
     let shares = asked.as_ref().is_ok_and(|asked| asked.hints().shared_memory != Switch::Disable);
     let stall_timeout =
         asked.as_ref().map_or_else(|_| Hints::default().stall_timeout, |asked| asked.hints().stall_timeout);
-    let (report, path_of_file) = (report::is_wanted(), &*path);
+    let (report, path_of_file) = (report::is_timed(), &*path);
     let wants = Wants { path: path_of_file, rank: rank as usize, ranks: ranks as usize, stall_timeout, shares, report };
     // This comes before the file is opened, because a rank on which the open fails must take part. If only this rank
     // fails here, the job ends (unless `trib_on_failure=return`).

@@ -6,9 +6,11 @@ use std::time::Duration;
 
 use serde::Serialize;
 use tributary::CallReport;
+use tributary::engine::capture::{IndependentCalls, LeftCalls, NotCaptured};
 use tributary::engine::{AutoChoice, Path, Reason, Seconds, Why};
 
 use crate::file::failures::Failures;
+use crate::file::gain::how;
 
 /// Calls of one function that the engine ran.
 #[derive(Debug, Default, Clone, Serialize)]
@@ -230,6 +232,27 @@ impl CallCounts {
             LeftToMpi { call, why: why.clone(), calls, moved }
         };
         self.left_to_mpi.iter().map(left).collect()
+    }
+
+    /// Returns the independent calls of this rank; after [`CallCounts::set_independent`], those of all ranks.
+    pub fn independent_calls(&self) -> Vec<IndependentCalls> {
+        let all = self.all_left_to_mpi();
+        let of_function = |LeftToMpi { call, calls, moved, .. }: &LeftToMpi| {
+            let Moved { bytes, seconds, sizes } = (*moved)?;
+            let microseconds = (seconds * 1e6).round() as u64;
+            Some(IndependentCalls { function: call.to_string(), calls: *calls, bytes, microseconds, sizes })
+        };
+        all.iter().filter_map(of_function).collect()
+    }
+
+    /// Returns the calls of this rank that a capture does not hold and that are not independent.
+    pub fn not_captured(&self) -> NotCaptured {
+        let all = self.all_left_to_mpi();
+        let left = all.into_iter().filter(|left| left.moved.is_none());
+        let left = left.map(|LeftToMpi { call, why, calls, .. }| LeftCalls { function: call.to_string(), why, calls });
+        let others = self.other_calls().into_iter().map(|(call, seconds)| (call.to_string(), seconds));
+        let how = how().into_iter().map(str::to_string);
+        NotCaptured { left: left.collect(), others: others.collect(), how: how.collect() }
     }
 
     /// Returns the seconds of this rank in each function that neither reads nor writes, the longest first.

@@ -8,9 +8,9 @@ use std::sync::OnceLock;
 use serde::Serialize;
 use std::ffi::c_int;
 use tributary::Hints;
-use tributary::engine::{LearnedFacts, Limit, LimitedBy, Path, Seconds, binding};
+use tributary::engine::{LearnedFacts, Limit, LimitedBy, Path, Seconds, binding, capture};
 use tributary::fabric::mpi::error_text;
-use tributary::hints::Unused;
+use tributary::hints::{FileHints, Unused};
 use tributary_bindings::hints::not_of_the_file;
 
 use crate::file::backend::Runner;
@@ -195,10 +195,10 @@ impl Report {
         report.print();
     }
 
-    /// Sets the calls that MPI ran, of all ranks.
-    pub fn set_passed_through(&mut self, all: Vec<LeftToMpi>) {
-        self.could_be_collective = self.has_several_ranks.then(|| Gain::of(&all)).flatten();
-        self.passed_through = all;
+    /// Sets the calls that MPI ran, by the counts of all ranks.
+    pub fn set_passed_through(&mut self, counts: &CallCounts) {
+        self.could_be_collective = self.has_several_ranks.then(|| Gain::of(&counts.independent_calls())).flatten();
+        self.passed_through = counts.all_left_to_mpi();
     }
 
     /// Prints the report to standard error with one write, so that launchers do not mix it with other ranks' output.
@@ -258,17 +258,25 @@ impl Report {
     }
 }
 
-/// Passes the hints that were set to the engine, which writes them into a capture. Local.
-pub fn describe_hints(open: &mut OpenFile, counts: &CallCounts) {
-    let unused = not_used(open, counts, None);
-    if let Runner::Engine(file) = &mut open.backend.runner {
-        binding::describe_hints(file, &open.asked, unused);
+/// Passes the hints that were set, those that were `unused`, and calls that are not captured to the engine, which writes them into a
+/// capture. Local.
+pub fn describe(runner: &mut Runner, asked: &FileHints, unused: Vec<Unused>, counts: &CallCounts) {
+    if let Runner::Engine(file) = runner
+        && capture::is_wanted()
+    {
+        binding::describe_hints(file, asked, unused);
+        binding::describe_not_captured(file, counts.not_captured(), counts.independent_calls());
     }
+}
+
+/// Returns true if reports or captures are wanted, which have the times of all calls. Local.
+pub fn is_timed() -> bool {
+    is_wanted() || capture::is_wanted()
 }
 
 /// Returns the hints that were set and had no effect: first hints that were ignored, then hints in force that nothing
 /// used.
-fn not_used(open: &OpenFile, counts: &CallCounts, not_taken: Option<&str>) -> Vec<Unused> {
+pub fn not_used(open: &OpenFile, counts: &CallCounts, not_taken: Option<&str>) -> Vec<Unused> {
     let exchanged = counts.has_exchanged();
     let why = |key: &str| match (&open.backend.runner, not_taken) {
         (_, Some(why)) => Some(format!("MPI ran the calls of the file: {why}")),

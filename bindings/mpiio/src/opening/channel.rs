@@ -105,7 +105,7 @@ pub struct Wants<'a> {
     pub stall_timeout: usize,
     /// True if this rank lets ranks of its host share memory.
     pub shares: bool,
-    /// True if this rank wants a report of the file.
+    /// True if this rank wants a report or a capture of the file.
     pub report: bool,
 }
 
@@ -115,7 +115,7 @@ pub struct TakenFile {
     pub endpoint: Endpoint,
     /// Place in a group that the endpoint goes back to when the file is closed.
     pub seat: Slot,
-    /// True if any rank wants a report of the file; the same on all ranks.
+    /// True if any rank wants a report or a capture of the file; the same on all ranks.
     pub is_reported: bool,
 }
 

@@ -49,6 +49,7 @@ pub fn header(log: &Log, file: &str, module: Module, calls: &[Window]) -> Result
         aggregators: Vec::new(),
         hints: BTreeMap::new(),
         asked: None,
+        not_captured: None,
     })
 }
 

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::engine::trace::capture::independent::NotCaptured;
 use crate::error::{Error, Result};
 use crate::hints::Unused;
 
@@ -54,6 +55,9 @@ pub struct Header {
     /// The hints that the user gave, if rank 0 has called `binding::describe_hints`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asked: Option<Asked>,
+    /// Calls that are not in the capture, if rank 0 has called `binding::describe_not_captured`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub not_captured: Option<NotCaptured>,
 }
 
 /// The hints that the user gave for a file.

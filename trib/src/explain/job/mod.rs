@@ -14,7 +14,7 @@ use serde::Serialize;
 use tributary::engine::Capture;
 
 use super::account::Account;
-use super::sentences::{Copying, meaning, phases, reason, reason_in_short, title};
+use super::sentences::{Copying, NOTABLE, meaning, phases, reason, reason_in_short, title};
 use crate::Failure;
 use crate::numbers::{brief as time, counted, percent};
 
@@ -86,6 +86,9 @@ pub struct OfFile {
     /// Step in which the ranks copied data.
     #[serde(skip)]
     pub copying: Copying,
+    /// Time of a rank in calls on this file that are not in the capture, in seconds: independent calls, and functions that neither
+    /// read nor write.
+    pub elsewhere: f64,
     /// Advice on how to make the calls on this file faster.
     pub advice: Vec<String>,
 }
@@ -205,6 +208,7 @@ impl Job {
             waited: account.by_rank.iter().map(|rank| rank.waited).sum(),
             longest,
             copying: Copying::of(account),
+            elsewhere: account.elsewhere.seconds(account.ranks),
             advice: account.advice.iter().map(|advice| advice.says.clone()).collect(),
         });
     }
@@ -262,6 +266,14 @@ impl Job {
         if let Some(OfCall { file, call, took, why, .. }) = self.calls.first() {
             said.push(format!("The slowest call is {call} of {file}, {}: {why}.", time(*took)));
         }
+        let elsewhere: f64 = self.files.iter().map(|file| file.elsewhere).sum();
+        if elsewhere >= NOTABLE && elsewhere > self.in_calls {
+            said.push(format!(
+                "A rank was longer in independent calls and in functions that neither read nor write, {}, which the figures leave \
+                 out.",
+                time(elsewhere)
+            ));
+        }
         if self.programs.len() > 1 {
             said.push("The folder has captures of several programs: the figures are of all of them.".to_string());
         }
@@ -275,12 +287,11 @@ impl Job {
     }
 
     fn next(&self) -> String {
-        let Some(slowest) = self.files.first() else { return String::new() };
-        let capture = slowest.capture.display();
-        match slowest.advice.first() {
-            Some(first) => format!("{}: {first} More: trib explain {capture}", slowest.name),
-            None => format!("Nothing stands out. Hints for a machine: trib-lab advise {capture} --machine NAME"),
-        }
+        let took = |file: &&OfFile| file.in_calls + file.elsewhere;
+        let with_advice = self.files.iter().filter(|file| !file.advice.is_empty());
+        let slowest = with_advice.max_by(|one, other| took(one).total_cmp(&took(other)));
+        let Some(OfFile { name, advice, capture, .. }) = slowest else { return "Nothing stands out.".to_string() };
+        format!("{name}: {} More: trib explain {}", advice.first().map_or("", String::as_str), capture.display())
     }
 
     /// Returns the date and time of the first open, as text.
