@@ -33,6 +33,7 @@ pub fn close(function: &'static InterposedFunction, arguments: &[Word]) -> Answe
     }
     let Some((mut file, mut counts)) = files::remove(handle) else { return Answer::Pass };
     let (prints, path) = (file.backend.is_first, file.backend.path.clone());
+    let has_one_rank = file.backend.has_one_rank;
     if report::is_wanted() {
         file.backend.start_if_single_rank(function, true);
     }
@@ -67,15 +68,16 @@ pub fn close(function: &'static InterposedFunction, arguments: &[Word]) -> Answe
     });
     if let Err(error) = &closed {
         counts.failures.note(function.full_name(), error, prints);
+        job::add_failure(prints);
     }
     if let Some(mut report) = report {
         report.failed = counts.failures.failed();
         report.set_passed_through(&counts);
         // MPI's own close follows, so its time is not in the report.
         counts.took(function.name(), Some(0), begin.elapsed());
-        report.other_calls = counts.other_calls().into_iter().collect();
+        report.other_calls = counts.other_calls().into_iter().map(|(call, seconds)| (call.into(), seconds)).collect();
         (report.past_cache, report.deletions_in_vain) = (past_cache, deleted);
-        report.print();
+        report.deliver(has_one_rank);
     }
     match closed {
         Ok(closed) => Answer::call(function, arguments, move |code| {

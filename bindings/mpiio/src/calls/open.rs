@@ -22,7 +22,7 @@ use crate::file::files::{self, OpenFile};
 use crate::file::own_handle::{self, OwnHandle};
 use crate::file::report::{self, Report};
 use crate::file::sieving::{InfoForMpi, Sieving};
-use crate::file::{deletions, hints};
+use crate::file::{deletions, hints, job, rank_files};
 use crate::mpi::abi::word::{Word, from_word};
 use crate::mpi::abi::{MPI_Comm, MPI_Info, SUCCESS, is_intracommunicator, rank, ranks};
 use crate::mpi::interposition::{self, is_first_rank};
@@ -88,9 +88,9 @@ pub fn open(function: &'static InterposedFunction, arguments: &[Word]) -> Answer
                 seat.keep(endpoint);
             }
             files::note_seen();
-            if is_first {
-                Report::of_failed_open(&path, code as c_int);
-            }
+            job::add_failure(is_first);
+            let report = Report::of_failed_open(&path, code as c_int).filter(|_| is_first);
+            report.into_iter().for_each(|report| report.deliver(ranks == 1));
             return Answer::Return(code);
         }
         let (path, ambiguous) = if is_literal { the_opened(&opened, path) } else { (path, None) };
@@ -119,7 +119,10 @@ pub fn open(function: &'static InterposedFunction, arguments: &[Word]) -> Answer
         // SAFETY: MPI_File_open succeeded and wrote its handle, which is a pointer in every MPI library.
         let handle = unsafe { *(handle as *const Word) };
         let mut backend = Backend::new(path.into(), amode, is_first, runner, seat);
-        backend.is_reported = is_reported;
+        (backend.is_reported, backend.has_one_rank) = (is_reported, ranks == 1);
+        if is_reported && ranks > 1 && backend.has_the_whole_program() {
+            rank_files::note_common();
+        }
         let has_own = has_own && asked_hints.is_some() && own_handle::is_of_nfs_driver(handle);
         let known = match &backend.runner {
             Runner::NotOpened(unopened) => unopened.identity,

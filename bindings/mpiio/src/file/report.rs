@@ -1,9 +1,10 @@
 //! Prints the report of a file that TRIB_REPORT asks for: which library ran the file's calls, and how long they took.
 //! The file's first rank prints the report at close.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io::Write;
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock};
 
 use serde::Serialize;
 use std::ffi::c_int;
@@ -11,6 +12,7 @@ use tributary::Hints;
 use tributary::engine::{LearnedFacts, Limit, LimitedBy, Path, Seconds, binding, capture};
 use tributary::fabric::mpi::error_text;
 use tributary::hints::{FileHints, Unused};
+use tributary_bindings::guard::lock;
 use tributary_bindings::hints::not_of_the_file;
 
 use crate::file::backend::Runner;
@@ -20,6 +22,7 @@ use crate::file::failures::FailedCalls;
 use crate::file::files::OpenFile;
 use crate::file::gain::Gain;
 use crate::file::hints::{effective, passed_on};
+use crate::file::rank_files::{self, RankFiles};
 use crate::mpi::interposition;
 
 /// Hint that `calls::pnetcdf` adds to PnetCDF's hints.
@@ -32,10 +35,14 @@ enum Style {
     Json,
 }
 
-/// The report of one file, which is printed as a table or as JSON.
+/// The report of one file, or of all files that single ranks have opened, which is printed as a table or as JSON.
 #[derive(Debug, Serialize)]
 pub struct Report {
+    /// Name of the file; of several files their number and that of their ranks, as text.
     pub file: String,
+    /// Number of files that single ranks have opened; left out if the report is of one file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub files: Option<u64>,
     /// The version of this library.
     pub version: &'static str,
     /// The path of this library, as the dynamic linker knows it.
@@ -46,7 +53,7 @@ pub struct Report {
     pub engine: Option<Engine>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub not_taken: Option<String>,
-    pub accelerated: BTreeMap<&'static str, Ran>,
+    pub accelerated: BTreeMap<Cow<'static, str>, Ran>,
     pub passed_through: Vec<LeftToMpi>,
     /// Independent calls that would gain from being collective; left out if there are none.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -55,7 +62,7 @@ pub struct Report {
     #[serde(skip)]
     has_several_ranks: bool,
     /// Seconds of the first rank in functions that neither read nor write, by function.
-    pub other_calls: BTreeMap<&'static str, f64>,
+    pub other_calls: BTreeMap<Cow<'static, str>, f64>,
     /// Calls that failed on the first rank with an error of this library; left out if there were none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failed: Option<FailedCalls>,
@@ -134,16 +141,17 @@ impl Report {
         };
         Some(Self {
             file: open.backend.path.display().to_string(),
+            files: None,
             version: env!("CARGO_PKG_VERSION"),
             library: interposition::path().display().to_string(),
             loaded: interposition::current().name(),
             engine,
             not_taken,
-            accelerated: counts.ran.clone(),
+            accelerated: counts.ran.iter().map(|(call, ran)| (Cow::Borrowed(*call), ran.clone())).collect(),
             passed_through: Vec::new(),
             could_be_collective: None,
             has_several_ranks,
-            other_calls: counts.other_calls().into_iter().collect(),
+            other_calls: BTreeMap::new(),
             failed: None,
             past_cache: counts.past_cache,
             deletions_in_vain: None,
@@ -161,17 +169,45 @@ impl Report {
         })
     }
 
-    /// Prints the report of a file at `path` that MPI could not open, with MPI's text for the `code`, if a report is wanted. One
-    /// rank calls it. Local.
-    pub fn of_failed_open(path: &std::path::Path, code: c_int) {
-        let Some(style) = wanted() else { return };
-        let report = Self {
-            file: path.display().to_string(),
+    /// Returns the report of a file at `path` that MPI could not open, with MPI's text for the `code`; None if no report is
+    /// wanted. Local.
+    pub fn of_failed_open(path: &std::path::Path, code: c_int) -> Option<Self> {
+        let why = format!("not opened: MPI_File_open: {}", error_text(code));
+        Some(Self { not_taken: Some(why), ..Self::empty(path.display().to_string(), wanted()?) })
+    }
+
+    /// Returns the report of files that single ranks have opened; None if no report is wanted. Local.
+    pub fn of_rank_files(all: RankFiles) -> Option<Self> {
+        let RankFiles { files, ranks, left_to_mpi, accelerated, passed_through, other_calls, failed, .. } = all;
+        let (what, whose) = (plural(files, "file"), plural(ranks, "rank"));
+        let left = left_to_mpi.into_iter().map(|(why, files)| format!("{files} {}: {why}", plural(files, "file")));
+        let left = left.collect::<Vec<_>>().join("; ");
+        let owned = |(call, ran): (String, Ran)| (Cow::Owned(call), ran);
+        Some(Self {
+            files: Some(files),
+            not_taken: Some(left).filter(|left| !left.is_empty()),
+            accelerated: accelerated.into_iter().map(owned).collect(),
+            passed_through,
+            other_calls: other_calls.into_iter().map(|(call, seconds)| (Cow::Owned(call), seconds)).collect(),
+            failed: Some(failed).filter(|failed| failed.calls > 0),
+            hints_not_used: all.hints_not_used,
+            paths: all.paths,
+            paths_in_words: all.paths_in_words,
+            seconds: all.seconds,
+            ..Self::empty(format!("{files} {what} that {ranks} {whose} opened by themselves"), wanted()?)
+        })
+    }
+
+    /// Returns a report without numbers.
+    fn empty(file: String, style: Style) -> Self {
+        Self {
+            file,
+            files: None,
             version: env!("CARGO_PKG_VERSION"),
             library: interposition::path().display().to_string(),
             loaded: interposition::current().name(),
             engine: None,
-            not_taken: Some(format!("not opened: MPI_File_open: {}", error_text(code))),
+            not_taken: None,
             accelerated: BTreeMap::new(),
             passed_through: Vec::new(),
             could_be_collective: None,
@@ -191,8 +227,14 @@ impl Report {
             limit: None,
             exchanged: false,
             style,
-        };
-        report.print();
+        }
+    }
+
+    /// Prints the report, or adds it to that of all files that single ranks have opened if the file `has_one_rank` of several of the
+    /// program. Local.
+    pub fn deliver(self, has_one_rank: bool) {
+        *lock(&LAST) = serde_json::to_string(&self).unwrap_or_default();
+        if has_one_rank && rank_files::are_added() { rank_files::add(self.into()) } else { self.print() }
     }
 
     /// Sets the calls that MPI ran, by the counts of all ranks.
@@ -217,7 +259,8 @@ impl Report {
         rows.extend(interposition::is_component().then(|| ("loaded as", self.loaded.to_string())));
         rows.extend(self.engine.iter().flat_map(|engine| engine.rows(self.exchanged)));
         rows.extend(self.not_taken.iter().map(|why| ("left to MPI", why.clone())));
-        let ran = |(call, ran): (&&str, &Ran)| ("accelerated", format!("{} {call}, {} bytes", ran.calls, ran.bytes));
+        let ran =
+            |(call, ran): (&Cow<'_, str>, &Ran)| ("accelerated", format!("{} {call}, {} bytes", ran.calls, ran.bytes));
         rows.extend(self.accelerated.iter().map(ran));
         let left = |all: &LeftToMpi| ("passed through", left_text(all));
         rows.extend(self.passed_through.iter().map(left));
@@ -252,10 +295,54 @@ impl Report {
     /// calls.
     fn speed(&self) -> Option<String> {
         let bytes: u64 = self.accelerated.values().map(|ran| ran.bytes).sum();
+        // The seconds of several files are those of all ranks together.
+        if self.files.is_some() {
+            return None;
+        }
         let rate = bytes as f64 / f64::from(1 << 20) / self.seconds.total;
         let digits = if rate < 10.0 { 2 } else { 0 };
         (bytes > 0 && self.seconds.total > 0.0).then(|| format!("{rate:.digits$} MiB/s"))
     }
+}
+
+impl From<Report> for RankFiles {
+    fn from(report: Report) -> Self {
+        Self {
+            files: 1,
+            ranks: 1,
+            left_to_mpi: report.not_taken.into_iter().map(|why| (why, 1)).collect(),
+            accelerated: report.accelerated.into_iter().map(|(call, ran)| (call.into_owned(), ran)).collect(),
+            passed_through: report.passed_through,
+            other_calls: report.other_calls.into_iter().map(|(call, seconds)| (call.into_owned(), seconds)).collect(),
+            failed: report.failed.unwrap_or_default(),
+            hints_not_used: report.hints_not_used,
+            paths: report.paths,
+            paths_in_words: report.paths_in_words,
+            seconds: report.seconds,
+        }
+    }
+}
+
+/// The last report of this process as JSON; empty if there was none.
+static LAST: Mutex<String> = Mutex::new(String::new());
+
+/// Copies the last report of this process, as a terminated text of JSON, to `place`, which has room for `room` bytes; nothing if
+/// that is too little. Returns the report's length without the terminating byte; 0 if there is none. The Python package calls this.
+/// Local.
+///
+/// # Safety
+/// `place` has room for `room` bytes; it may be null if `room` is 0.
+#[unsafe(export_name = "tributary_mpiio_last_report")]
+unsafe extern "C" fn last_report(place: *mut u8, room: usize) -> usize {
+    let last = lock(&LAST);
+    if last.len() < room {
+        // SAFETY: the caller's promise.
+        unsafe {
+            place.copy_from_nonoverlapping(last.as_ptr(), last.len());
+            place.add(last.len()).write(0);
+        }
+    }
+    last.len()
 }
 
 /// Passes the hints that were set, those that were `unused`, and calls that are not captured to the engine, which writes them into a
@@ -430,8 +517,8 @@ fn left_text(LeftToMpi { call, why, calls, moved }: &LeftToMpi) -> String {
 }
 
 /// Returns the seconds of functions that neither read nor write, as text; None if they took no time.
-fn others_text(others: &BTreeMap<&'static str, f64>) -> Option<String> {
-    let mut others: Vec<_> = others.iter().map(|(call, seconds)| (*call, *seconds)).collect();
+fn others_text(others: &BTreeMap<Cow<'static, str>, f64>) -> Option<String> {
+    let mut others: Vec<_> = others.iter().map(|(call, seconds)| (&**call, *seconds)).collect();
     others.sort_by(|one, other| other.1.total_cmp(&one.1));
     let all: f64 = others.iter().map(|(_, seconds)| seconds).sum();
     // A shorter time would be printed as 0.

@@ -65,6 +65,8 @@ pub struct Backend {
     pub runner: Runner,
     /// True if any rank wants a report or a capture of the file; the same on all ranks.
     pub is_reported: bool,
+    /// True if the file has a single rank.
+    pub has_one_rank: bool,
     /// Place that the file's endpoint goes back to when the file is closed, if the file has an endpoint.
     seat: Option<Slot>,
     /// Handle for calls that need no engine, if the file has a single rank.
@@ -97,6 +99,7 @@ impl Backend {
             is_first,
             runner,
             is_reported: false,
+            has_one_rank: false,
             seat,
             single,
             wanted: None,
@@ -225,7 +228,13 @@ impl Backend {
         if let Runner::NotOpened(unopened) = std::mem::replace(&mut self.runner, Runner::Mpi(why.to_string())) {
             let at = (&*self.path, self.seat.as_ref());
             // In memory of its own: the future of every call would otherwise have the size of the engine's opening.
-            self.runner = Box::pin(unopened.open(at, self.amode, (call, function))).await?;
+            self.runner = match Box::pin(unopened.open(at, self.amode, (call, function))).await {
+                Ok(runner) => runner,
+                Err(error) => {
+                    self.runner = Runner::Mpi(format!("{why}: {error}"));
+                    return Err(error);
+                }
+            };
         }
         Ok(())
     }
