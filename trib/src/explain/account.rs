@@ -56,7 +56,7 @@ pub struct Account {
     pub advice: Vec<Advice>,
     /// Totals of all writes, and of all reads; a direction without calls is left out.
     pub directions: Vec<DirectionAccount>,
-    /// Groups of consecutive calls that are alike.
+    /// Groups of calls that are alike.
     pub kinds: Vec<Kind>,
     /// All calls in the capture, in order.
     pub calls: Vec<CallAccount>,
