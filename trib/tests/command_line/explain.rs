@@ -449,3 +449,37 @@ fn a_folder_is_one_job() {
     std::fs::write(name("d.nc.tribcap"), "damaged").unwrap();
     fails(&["explain", at], "d.nc.tribcap");
 }
+
+/// Writes a capture of a run whose processes started at `started`, in seconds since 1970; its file was open for a second after that.
+fn of_run(path: &Path, started: f64) {
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    made(path, 1, |_, _| None);
+    let capture = Capture::open(path).unwrap();
+    let (outcomes, calls) = (capture.outcomes().unwrap(), (0..4).map(|rank| capture.rank(rank).unwrap()));
+    let (calls, header) = (calls.collect::<Vec<_>>(), capture.header().clone());
+    let header = Header { started: Some(started), opened: started + 0.5, ..header };
+    write(path, &header, &outcomes, &mut |rank| Ok(calls[rank].clone())).unwrap();
+}
+
+/// Runs have folders of their own, or share one: each is a job, and the newest is explained.
+#[test]
+fn the_newest_of_several_runs_is_explained() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path().to_str().unwrap();
+    let name = |name: &str| folder.path().join(name);
+    of_run(&name("flat.tribcap"), 1000.0);
+    of_run(&name("flat.2.tribcap"), 1000.1);
+    let job = json(&["explain", at, "--json"]);
+    assert_eq!((&job["earlier_runs"], job["files"].as_array().unwrap().len()), (&0.into(), 2), "{job}");
+    of_run(&name("program-1/z.tribcap"), 3000.0);
+    of_run(&name("program-2/a.tribcap"), 2000.0);
+    of_run(&name("flat.3.tribcap"), 2500.0);
+    let job = json(&["explain", at, "--json"]);
+    assert_eq!((&job["earlier_runs"], &job["files"][0]["name"]), (&3.into(), &"z".into()), "{job}");
+    let text = succeeds(&["explain", at]);
+    let due =
+        format!("{at} has captures of 4 runs. This is the newest, of 1970-01-01 00:50:00 UTC, in {at}/program-1.");
+    assert!(text.contains(&due), "{text}");
+    let other = json(&["explain", name("program-2").to_str().unwrap(), "--json"]);
+    assert_eq!((&other["earlier_runs"], &other["files"][0]["name"]), (&0.into(), &"a".into()), "{other}");
+}

@@ -34,6 +34,12 @@ pub struct Header {
     /// Name and version of the MPI library; `None` if the ranks were threads.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mpi: Option<String>,
+    /// Number of the scheduler's job; `None` without one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub job: Option<String>,
+    /// Time at which the process of rank 0 started, in seconds since 1970; `None` if the system does not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub started: Option<f64>,
     /// Time of the open, in seconds since 1970.
     pub opened: f64,
     /// Time from the open to the close, in seconds.

@@ -1,11 +1,13 @@
-//! All captures of a folder as one job: where the time of the job's collective calls went, by file and by call, the
+//! All captures of a run as one job: where the time of the job's collective calls went, by file and by call, the
 //! slowest first.
 //!
 //! | module | holds |
 //! |---|---|
+//! | `runs` | the captures of a folder, by runs |
 //! | [`text`], [`page`] | the job as text for a terminal, and as an HTML page that prints on two sheets |
 
 mod page;
+mod runs;
 mod text;
 
 use std::path::{Path, PathBuf};
@@ -19,15 +21,12 @@ use crate::Failure;
 use crate::numbers::{brief as time, counted, percent};
 
 pub use page::html;
+pub use runs::{Run, by_time, runs};
 pub use text::of as words;
 
 /// Maximum number of calls that are kept: the slowest calls of all files.
 const CALLS: usize = 100;
-/// Extension of the file name of a capture, and of a capture that is incomplete because its program ended first.
-const ENDING: &str = "tribcap";
-const UNFINISHED: &str = "unfinished";
-
-/// All captures of a folder, with their sums and the slowest calls.
+/// All captures of a run, with their sums and the slowest calls.
 #[derive(Serialize)]
 pub struct Job {
     /// Names of the programs (argument 0).
@@ -58,6 +57,8 @@ pub struct Job {
     pub calls: Vec<OfCall>,
     /// Number of incomplete captures, which the other numbers leave out.
     pub unfinished: usize,
+    /// Number of earlier runs in the folder, which the other numbers leave out.
+    pub earlier_runs: usize,
 }
 
 /// A file of the job, from one open to the close; each has its own capture.
@@ -114,23 +115,6 @@ pub struct OfCall {
     pub longest: String,
 }
 
-/// Returns the captures of a folder, sorted by name, and the number of incomplete captures.
-///
-/// # Errors
-/// The folder cannot be read, or has no capture.
-pub fn captures(folder: &Path) -> Result<(Vec<PathBuf>, usize), Failure> {
-    let fail = |what: String| Failure::new(format!("{}: {what}", folder.display()));
-    let entries = std::fs::read_dir(folder).map_err(|cause| fail(cause.to_string()))?;
-    let ends = |path: &Path, with: &str| path.extension().is_some_and(|ending| ending == with);
-    let all = entries.map(|entry| entry.map(|entry| entry.path())).collect::<Result<Vec<_>, _>>()?;
-    let mut whole: Vec<PathBuf> = all.iter().filter(|path| ends(path, ENDING)).cloned().collect();
-    whole.sort();
-    match whole.is_empty() {
-        true => Err(fail(format!("no capture; allowed: a folder with files NAME.{ENDING}, as TRIB_CAPTURE names it"))),
-        false => Ok((whole, all.iter().filter(|path| ends(path, UNFINISHED)).count())),
-    }
-}
-
 impl Job {
     /// Reads captures one after the other, so that the memory needed is that of the largest capture.
     ///
@@ -152,6 +136,7 @@ impl Job {
             files: Vec::new(),
             calls: Vec::new(),
             unfinished,
+            earlier_runs: 0,
         };
         let mut closed = f64::NEG_INFINITY;
         for path in captures {
@@ -174,6 +159,25 @@ impl Job {
         }
         job.seconds = closed - job.opened;
         job.end();
+        Ok(job)
+    }
+
+    /// Returns the job of the newest of several runs, whose captures are in `folder`.
+    ///
+    /// # Errors
+    /// The errors of [`Job::of`].
+    pub fn newest(runs: &[Run], folder: &Path) -> Result<Self, Failure> {
+        let Some((newest, earlier)) = runs.split_last() else { return Self::of(&[], 0) };
+        let mut job = Self::of(&newest.captures, newest.unfinished)?;
+        job.earlier_runs = earlier.len();
+        if !earlier.is_empty() {
+            let (folder, own) = (folder.display(), newest.folder.display());
+            let runs = counted(runs.len() as u64, "run");
+            job.summary.insert(
+                0,
+                format!("{folder} has captures of {runs}. This is the newest, of {}, in {own}.", job.date()),
+            );
+        }
         Ok(job)
     }
 
