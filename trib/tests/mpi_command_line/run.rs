@@ -278,12 +278,12 @@ fn runs(folder: &Path) -> Vec<String> {
 #[test]
 fn captures_are_in_the_order_of_time_and_runs_apart() {
     let folder = tempfile::tempdir().unwrap();
-    let (_, error) = printed(&run(folder.path(), &["--explain"], &["0", "a"], &[]));
+    let (_, error) = printed(&run(folder.path(), &["--explain"], &["0", "also"], &[]));
     let places =
-        ["/file, on 2 ranks", "/a, on 2 ranks"].map(|file| error.find(file).unwrap_or_else(|| panic!("{error}")));
+        ["/file, on 2 ranks", "/also, on 2 ranks"].map(|file| error.find(file).unwrap_or_else(|| panic!("{error}")));
     assert!(places[0] < places[1], "{error}");
     let captures = folder.path().join("flat").display().to_string();
-    for others in [&["0", "a"][..], &[]] {
+    for others in [&["0", "also"][..], &[]] {
         let output = run(folder.path(), &["--report", "json"], others, &[("TRIB_CAPTURE", &captures)]);
         assert!(output.status.success(), "{}", printed(&output).1);
     }
