@@ -75,7 +75,8 @@ pub fn close(function: &'static InterposedFunction, arguments: &[Word]) -> Answe
         report.set_passed_through(&counts);
         // MPI's own close follows, so its time is not in the report.
         counts.took(function.name(), Some(0), begin.elapsed());
-        report.other_calls = counts.other_calls().into_iter().map(|(call, seconds)| (call.into(), seconds)).collect();
+        report.other_calls =
+            counts.other_calls().into_iter().map(|(call, seconds)| (call.to_string(), seconds)).collect();
         (report.past_cache, report.deletions_in_vain) = (past_cache, deleted);
         report.deliver(has_one_rank);
     }

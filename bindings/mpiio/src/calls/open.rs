@@ -63,6 +63,10 @@ pub fn open(function: &'static InterposedFunction, arguments: &[Word]) -> Answer
     // fails here, the job ends (unless `trib_on_failure=return`).
     // SAFETY: `comm` is an intracommunicator.
     let taken = left_always.is_none().then(|| abort_job_on_error(unsafe { channel::take(comm, wants) }));
+    // Also if MPI cannot open the file, maybe on some ranks only.
+    if matches!(&taken, Some(Ok(Ok(TakenFile { is_reported: true, is_of_world: true, .. })))) {
+        rank_files::note_common();
+    }
     let left = is_first.then(|| hints::left_by_site(&plain_name)).flatten();
     let is_literal = is_literal_maybe(name);
     let is_of_pnetcdf = pnetcdf::take_answered();
@@ -120,9 +124,6 @@ pub fn open(function: &'static InterposedFunction, arguments: &[Word]) -> Answer
         let handle = unsafe { *(handle as *const Word) };
         let mut backend = Backend::new(path.into(), amode, is_first, runner, seat);
         (backend.is_reported, backend.has_one_rank) = (is_reported, ranks == 1);
-        if is_reported && ranks > 1 && backend.has_the_whole_program() {
-            rank_files::note_common();
-        }
         let has_own = has_own && asked_hints.is_some() && own_handle::is_of_nfs_driver(handle);
         let known = match &backend.runner {
             Runner::NotOpened(unopened) => unopened.identity,

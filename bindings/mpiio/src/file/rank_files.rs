@@ -173,3 +173,37 @@ fn gather(text: &[u8], rank: usize, ranks: usize) -> Option<Vec<Vec<u8>>> {
     let parts = parts.map(|(length, start)| all[*start as usize..][..*length as usize].to_vec()).collect();
     (rank == 0 && (code, gathered) == (SUCCESS, SUCCESS)).then_some(parts)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_of_ranks_add_up() {
+        let moved = |bytes| Some(Moved { bytes, seconds: 0.5, sizes: [bytes; 3] });
+        let left =
+            |calls, bytes| LeftToMpi { call: "write_at".into(), why: "independent".into(), calls, moved: moved(bytes) };
+        let unused =
+            Unused { key: "cb_nodes".into(), value: "1".into(), source: "TRIB_HINTS".into(), why: "no call".into() };
+        let of_rank = |calls, bytes| RankFiles {
+            files: 2,
+            ranks: 1,
+            left_to_mpi: [("no collective read or write".to_string(), 2)].into(),
+            accelerated: [("write_all".to_string(), Ran { calls, bytes, seconds: 1.0 })].into(),
+            passed_through: vec![left(calls, bytes)],
+            other_calls: [("open".to_string(), 0.25)].into(),
+            failed: FailedCalls { calls, first: None },
+            hints_not_used: vec![unused.clone()],
+            ..RankFiles::default()
+        };
+        let text = serde_json::to_vec(&of_rank(3, 8)).unwrap();
+        let mut sum = of_rank(2, 4);
+        sum.add(serde_json::from_slice(&text).unwrap());
+        assert_eq!((sum.files, sum.ranks, sum.failed.calls, sum.other_calls["open"]), (4, 2, 5, 0.5));
+        assert_eq!(sum.left_to_mpi.values().sum::<u64>(), 4);
+        assert_eq!(sum.accelerated["write_all"], Ran { calls: 5, bytes: 12, seconds: 2.0 });
+        let moved = Some(Moved { bytes: 12, seconds: 1.0, sizes: [4, 8, 8] });
+        assert_eq!(sum.passed_through, [LeftToMpi { moved, ..left(5, 0) }]);
+        assert_eq!(sum.hints_not_used, [unused], "each once");
+    }
+}

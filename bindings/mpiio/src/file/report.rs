@@ -1,10 +1,9 @@
 //! Prints the report of a file that TRIB_REPORT asks for: which library ran the file's calls, and how long they took.
 //! The file's first rank prints the report at close.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io::Write;
-use std::sync::{Mutex, OnceLock};
+use std::sync::OnceLock;
 
 use serde::Serialize;
 use std::ffi::c_int;
@@ -12,7 +11,6 @@ use tributary::Hints;
 use tributary::engine::{LearnedFacts, Limit, LimitedBy, Path, Seconds, binding, capture};
 use tributary::fabric::mpi::error_text;
 use tributary::hints::{FileHints, Unused};
-use tributary_bindings::guard::lock;
 use tributary_bindings::hints::not_of_the_file;
 
 use crate::file::backend::Runner;
@@ -22,6 +20,7 @@ use crate::file::failures::FailedCalls;
 use crate::file::files::OpenFile;
 use crate::file::gain::Gain;
 use crate::file::hints::{effective, passed_on};
+use crate::file::last_report;
 use crate::file::rank_files::{self, RankFiles};
 use crate::mpi::interposition;
 
@@ -53,7 +52,7 @@ pub struct Report {
     pub engine: Option<Engine>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub not_taken: Option<String>,
-    pub accelerated: BTreeMap<Cow<'static, str>, Ran>,
+    pub accelerated: BTreeMap<String, Ran>,
     pub passed_through: Vec<LeftToMpi>,
     /// Independent calls that would gain from being collective; left out if there are none.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -62,7 +61,7 @@ pub struct Report {
     #[serde(skip)]
     has_several_ranks: bool,
     /// Seconds of the first rank in functions that neither read nor write, by function.
-    pub other_calls: BTreeMap<Cow<'static, str>, f64>,
+    pub other_calls: BTreeMap<String, f64>,
     /// Calls that failed on the first rank with an error of this library; left out if there were none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failed: Option<FailedCalls>,
@@ -140,21 +139,11 @@ impl Report {
             Runner::Mpi(_) | Runner::InUse(_) => false,
         };
         Some(Self {
-            file: open.backend.path.display().to_string(),
-            files: None,
-            version: env!("CARGO_PKG_VERSION"),
-            library: interposition::path().display().to_string(),
-            loaded: interposition::current().name(),
             engine,
             not_taken,
-            accelerated: counts.ran.iter().map(|(call, ran)| (Cow::Borrowed(*call), ran.clone())).collect(),
-            passed_through: Vec::new(),
-            could_be_collective: None,
+            accelerated: counts.ran.iter().map(|(call, ran)| (call.to_string(), ran.clone())).collect(),
             has_several_ranks,
-            other_calls: BTreeMap::new(),
-            failed: None,
             past_cache: counts.past_cache,
-            deletions_in_vain: None,
             hint_added: open.is_of_pnetcdf.then_some(DRIVER_ADDED),
             hints_not_used,
             hint_sources: open.asked.used().map(|(key, source)| (key.to_string(), source.to_string())).collect(),
@@ -165,7 +154,7 @@ impl Report {
             seconds: counts.seconds(),
             limit: counts.seconds().limit(),
             exchanged: counts.has_exchanged(),
-            style,
+            ..Self::empty(open.backend.path.display().to_string(), style)
         })
     }
 
@@ -182,13 +171,12 @@ impl Report {
         let (what, whose) = (plural(files, "file"), plural(ranks, "rank"));
         let left = left_to_mpi.into_iter().map(|(why, files)| format!("{files} {}: {why}", plural(files, "file")));
         let left = left.collect::<Vec<_>>().join("; ");
-        let owned = |(call, ran): (String, Ran)| (Cow::Owned(call), ran);
         Some(Self {
             files: Some(files),
             not_taken: Some(left).filter(|left| !left.is_empty()),
-            accelerated: accelerated.into_iter().map(owned).collect(),
+            accelerated,
             passed_through,
-            other_calls: other_calls.into_iter().map(|(call, seconds)| (Cow::Owned(call), seconds)).collect(),
+            other_calls,
             failed: Some(failed).filter(|failed| failed.calls > 0),
             hints_not_used: all.hints_not_used,
             paths: all.paths,
@@ -233,7 +221,7 @@ impl Report {
     /// Prints the report, or adds it to that of all files that single ranks have opened if the file `has_one_rank` of several of the
     /// program. Local.
     pub fn deliver(self, has_one_rank: bool) {
-        *lock(&LAST) = serde_json::to_string(&self).unwrap_or_default();
+        last_report::keep(serde_json::to_string(&self).unwrap_or_default());
         if has_one_rank && rank_files::are_added() { rank_files::add(self.into()) } else { self.print() }
     }
 
@@ -259,8 +247,7 @@ impl Report {
         rows.extend(interposition::is_component().then(|| ("loaded as", self.loaded.to_string())));
         rows.extend(self.engine.iter().flat_map(|engine| engine.rows(self.exchanged)));
         rows.extend(self.not_taken.iter().map(|why| ("left to MPI", why.clone())));
-        let ran =
-            |(call, ran): (&Cow<'_, str>, &Ran)| ("accelerated", format!("{} {call}, {} bytes", ran.calls, ran.bytes));
+        let ran = |(call, ran): (&String, &Ran)| ("accelerated", format!("{} {call}, {} bytes", ran.calls, ran.bytes));
         rows.extend(self.accelerated.iter().map(ran));
         let left = |all: &LeftToMpi| ("passed through", left_text(all));
         rows.extend(self.passed_through.iter().map(left));
@@ -311,9 +298,9 @@ impl From<Report> for RankFiles {
             files: 1,
             ranks: 1,
             left_to_mpi: report.not_taken.into_iter().map(|why| (why, 1)).collect(),
-            accelerated: report.accelerated.into_iter().map(|(call, ran)| (call.into_owned(), ran)).collect(),
+            accelerated: report.accelerated,
             passed_through: report.passed_through,
-            other_calls: report.other_calls.into_iter().map(|(call, seconds)| (call.into_owned(), seconds)).collect(),
+            other_calls: report.other_calls,
             failed: report.failed.unwrap_or_default(),
             hints_not_used: report.hints_not_used,
             paths: report.paths,
@@ -321,28 +308,6 @@ impl From<Report> for RankFiles {
             seconds: report.seconds,
         }
     }
-}
-
-/// The last report of this process as JSON; empty if there was none.
-static LAST: Mutex<String> = Mutex::new(String::new());
-
-/// Copies the last report of this process, as a terminated text of JSON, to `place`, which has room for `room` bytes; nothing if
-/// that is too little. Returns the report's length without the terminating byte; 0 if there is none. The Python package calls this.
-/// Local.
-///
-/// # Safety
-/// `place` has room for `room` bytes; it may be null if `room` is 0.
-#[unsafe(export_name = "tributary_mpiio_last_report")]
-unsafe extern "C" fn last_report(place: *mut u8, room: usize) -> usize {
-    let last = lock(&LAST);
-    if last.len() < room {
-        // SAFETY: the caller's promise.
-        unsafe {
-            place.copy_from_nonoverlapping(last.as_ptr(), last.len());
-            place.add(last.len()).write(0);
-        }
-    }
-    last.len()
 }
 
 /// Passes the hints that were set, those that were `unused`, and calls that are not captured to the engine, which writes them into a
@@ -517,7 +482,7 @@ fn left_text(LeftToMpi { call, why, calls, moved }: &LeftToMpi) -> String {
 }
 
 /// Returns the seconds of functions that neither read nor write, as text; None if they took no time.
-fn others_text(others: &BTreeMap<Cow<'static, str>, f64>) -> Option<String> {
+fn others_text(others: &BTreeMap<String, f64>) -> Option<String> {
     let mut others: Vec<_> = others.iter().map(|(call, seconds)| (&**call, *seconds)).collect();
     others.sort_by(|one, other| other.1.total_cmp(&one.1));
     let all: f64 = others.iter().map(|(_, seconds)| seconds).sum();
