@@ -79,7 +79,7 @@ pub use hints::{
 };
 pub use schedule::SendMode;
 pub use tributary_base::{
-    Error, Rank, Result, Topology, calls, error, fingerprint, is_disabled, memo, say, topology, variable, wire,
+    Error, Rank, Result, Topology, calls, error, fingerprint, is_disabled, job, memo, say, topology, variable, wire,
 };
 pub use tributary_drivers as drivers;
 

@@ -259,6 +259,10 @@ mpi_functions! {
         from: *const c_void, count: c_int, of: MPI_Datatype, to: *mut c_void, each: c_int, into: MPI_Datatype,
         root: c_int, comm: MPI_Comm,
     );
+    fn MPI_Gatherv(
+        from: *const c_void, count: c_int, of: MPI_Datatype, to: *mut c_void, counts: *const c_int,
+        places: *const c_int, into: MPI_Datatype, root: c_int, comm: MPI_Comm,
+    );
     fn MPI_Reduce(
         from: *const c_void, to: *mut c_void, count: c_int, datatype: MPI_Datatype, op: MPI_Op, root: c_int,
         comm: MPI_Comm,

@@ -22,7 +22,7 @@ pub mod wire;
 
 pub use error::{Error, Result};
 pub use topology::{Node, Rank, Topology};
-pub use variables::{has_more_rights, is_disabled, variable, variables};
+pub use variables::{has_more_rights, is_disabled, job, variable, variables};
 
 use std::fmt::Display;
 use std::io::Write;

@@ -14,6 +14,14 @@ pub fn variables() -> impl Iterator<Item = (OsString, OsString)> {
     (!has_more_rights()).then(std::env::vars_os).into_iter().flatten()
 }
 
+/// Environment variables that hold the number of the job, for each scheduler.
+const JOBS: [&str; 4] = ["SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "FLUX_JOB_ID"];
+
+/// Returns the number of the scheduler's job that this process belongs to; `None` without a scheduler. Local.
+pub fn job() -> Option<String> {
+    JOBS.iter().find_map(|name| variable(name)?.into_string().ok())
+}
+
 /// Returns true if `TRIB_DISABLE` switches the library off: it is set, not empty, and not `0`. Local.
 pub fn is_disabled() -> bool {
     variable("TRIB_DISABLE").is_some_and(|value| switches_off(&value))

@@ -192,8 +192,12 @@ impl FileHints {
         }
         if let Some(at) = self.used.iter().position(|before| before.key == given.key) {
             let before = self.used.remove(at);
-            let why = format!("overruled by {}", given.source);
-            self.leave_out(before.because(why));
+            if self.of_site.contains(&before.key) {
+                self.of_site.retain(|key| *key != before.key);
+            } else {
+                let why = format!("overruled by {}", given.source);
+                self.leave_out(before.because(why));
+            }
         }
         self.used.push(given);
         Ok(())
@@ -209,11 +213,10 @@ impl FileHints {
         }
     }
 
-    /// Sets a hint unless its key is already set. Skips a hint that is not allowed.
+    /// Sets a hint of the site unless its key is already set. Skips a hint that is not allowed.
     fn take_below(&mut self, given: Given) {
-        if let Some(source) = self.source_of(&given.key) {
-            let why = format!("overruled by {source}");
-            self.leave_out(given.because(why));
+        // The user has not set the site's hint, and so does not miss it.
+        if self.used.iter().any(|used| used.key == given.key) {
             return;
         }
         if let Err(error) = Hints::default().set(&given.key, &given.value) {
@@ -223,11 +226,6 @@ impl FileHints {
         self.of_site.push(given.key.clone());
         // The value was checked just before.
         let _ = self.take(given);
-    }
-
-    /// Returns the source of the hint in force with this key.
-    fn source_of(&self, key: &str) -> Option<&HintSource> {
-        self.used.iter().find(|given| given.key == key).map(|given| &given.source)
     }
 
     /// Records that a hint is not used. A hint that the program repeats is recorded once.

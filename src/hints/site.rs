@@ -323,8 +323,8 @@ mod tests {
             hints.program("cb_buffer_size", "2M", "MPI_Info").unwrap();
             site.take(&mut hints, "/scratch/a.nc");
             assert_eq!((hints.hints().cb_nodes, hints.hints().cb_buffer_size), (Some(8), Some(2 << 20)));
-            assert_eq!(hints.unused().len(), 1);
-            assert_eq!(hints.unused()[0].why, "overruled by MPI_Info");
+            hints.program("cb_nodes", "4", "MPI_Info").unwrap();
+            assert_eq!((hints.hints().cb_nodes, hints.unused()), (Some(4), &[][..]), "hints that the user has not set");
             let program = Path::new("/usr/bin/a.out");
             let leaves =
                 |name: &str| site.leaves(name, program).map(|why| why.split_once("line ").unwrap().1.to_string());

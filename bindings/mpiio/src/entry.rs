@@ -107,7 +107,7 @@ pub fn enter(function: &'static InterposedFunction, arguments: &[Word], handler:
     if !is_on() || is_inside() {
         return function.call(arguments);
     }
-    let begin = report::is_wanted().then(Instant::now);
+    let begin = report::is_timed().then(Instant::now);
     let answer = caught(function, || handler(function, arguments));
     let returned = carry_out(function, arguments, answer);
     begin.into_iter().for_each(|begin| note_time(function, arguments, returned, begin.elapsed()));

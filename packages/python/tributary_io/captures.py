@@ -4,12 +4,17 @@
     python -m tributary_io.captures FILE            a line of JSON for the header, then one for each rank and call
     python -m tributary_io.captures FILE --call N   the extents of call N in the text form of `trib replay list`
 
-`Capture` reads one in Python. It needs NumPy for what returns arrays, and nothing for the rest.
+`Capture` reads one in Python. It needs NumPy for what returns arrays, and nothing for the rest. A notebook shows the page of
+`trib explain` for it, if the program `trib` of the wheel is there.
 """
 
+import html
 import json
+import os
 import struct
+import subprocess
 import sys
+import tempfile
 import zlib
 
 
@@ -91,6 +96,7 @@ class Capture:
     """A capture: `header`, a dictionary; `recorded`, how many calls all ranks have; `outcomes`, what became of each."""
 
     def __init__(self, path):
+        self.path = os.path.abspath(path)
         with open(path, "rb") as file:
             self.data = file.read()
         magic, version, checksum, length = struct.unpack_from("<8sIIQ", self.data)
@@ -108,6 +114,25 @@ class Capture:
     def __repr__(self):
         name, ranks = self.header.get("file"), self.header["ranks"]
         return f"<Capture of {name}: {ranks} ranks, {self.recorded} calls>"
+
+    def _repr_html_(self):
+        """The page of `trib explain`, for notebooks; None if the program is not there."""
+        try:
+            from tributary_io import root
+
+            with tempfile.TemporaryDirectory() as folder:
+                page = os.path.join(folder, "page.html")
+                subprocess.run(
+                    [str(root() / "bin" / "trib"), "explain", self.path, "--html", page],
+                    check=True,
+                    stdout=subprocess.DEVNULL,
+                    stderr=subprocess.DEVNULL,
+                )
+                with open(page, encoding="utf-8") as file:
+                    text = file.read()
+        except (ImportError, OSError, subprocess.CalledProcessError):
+            return None
+        return f'<iframe srcdoc="{html.escape(text)}" style="width:100%;height:40em;border:0"></iframe>'
 
     def part(self, entry):
         """The bytes of an entry of the index."""

@@ -24,7 +24,7 @@ def read(path):
 
 def table(reports):
     """A NumPy array with a row for each file and function that was called: `file` is the number of the report, `calls` and
-    `bytes` are what the engine ran, `passed` the calls that MPI ran on the file's first rank."""
+    `bytes` are what the engine ran, `passed` the calls that MPI ran: of independent ones those of all ranks."""
     import numpy
 
     rows = []

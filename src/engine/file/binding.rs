@@ -19,6 +19,7 @@ use crate::engine::file::opening::FirstAgreement;
 use crate::engine::file::transfer::Operation;
 use crate::engine::file::without_data::Opening;
 use crate::engine::io::SystemFiles;
+use crate::engine::trace::capture::independent::{IndependentCalls, NotCaptured};
 use crate::engine::trace::report::CallReport;
 use crate::error::{Error, Result};
 use crate::fabric::Endpoint;
@@ -167,6 +168,12 @@ pub fn lets_ranks_write_early(file: &File) -> bool {
 /// reasons. The values of rank 0 count. Does nothing if calls are not captured. Local.
 pub fn describe_hints(file: &mut File, asked: &FileHints, unused: Vec<Unused>) {
     file.observers.describe_hints(asked, unused);
+}
+
+/// Stores the calls on the file that are not captured, for its capture: the `independent` calls of this rank, and `others`,
+/// of which those of rank 0 count. Does nothing if calls are not captured. Local.
+pub fn describe_not_captured(file: &mut File, others: NotCaptured, independent: Vec<IndependentCalls>) {
+    file.observers.describe_not_captured(others, independent);
 }
 
 /// Returns the maximum size of a window in bytes in the last exchange by messages; `None` before the first. Local.

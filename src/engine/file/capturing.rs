@@ -70,6 +70,8 @@ impl CaptureWriter {
             program: program.to_string_lossy().into_owned(),
             library: env!("CARGO_PKG_VERSION").to_string(),
             mpi: mpi::is_running().then(mpi::name),
+            job: tributary_base::job(),
+            started: clock::age_of_process().map(|age| now.saturating_sub(age).as_secs_f64()),
             opened: now.saturating_sub(elapsed).as_secs_f64(),
             seconds: elapsed.as_secs_f64(),
             ranks: topology.ranks(),
@@ -80,6 +82,7 @@ impl CaptureWriter {
             aggregators: exchange.roles.aggregators.to_vec(),
             hints: hints.table().into_iter().map(|row| (row.key.to_string(), row.value)).collect(),
             asked: recording.asked.take(),
+            not_captured: recording.not_captured.take(),
         };
         Some(Self { recording, timeline, header })
     }

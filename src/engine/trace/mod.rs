@@ -24,6 +24,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use crate::access::{BufferLayout, Direction, Extents};
+use crate::engine::trace::capture::independent::{IndependentCalls, NotCaptured};
 use crate::engine::trace::capture::layout::Asked;
 use crate::engine::trace::capture::recording::Recording;
 use crate::engine::trace::capture::target::CaptureTarget;
@@ -158,6 +159,13 @@ impl Observers {
         if let Some(recorded) = &mut self.recorded {
             let source = |(key, source): (&str, &HintSource)| (key.to_string(), source.to_string());
             recorded.calls.asked = Some(Asked { sources: asked.used().map(source).collect(), unused });
+        }
+    }
+
+    /// Stores the calls of this rank that are not recorded, if calls are recorded.
+    pub fn describe_not_captured(&mut self, others: NotCaptured, independent: Vec<IndependentCalls>) {
+        if let Some(recorded) = &mut self.recorded {
+            (recorded.calls.not_captured, recorded.calls.independent) = (Some(others), independent);
         }
     }
 

@@ -67,5 +67,5 @@ fn header(captures: &[Capture], first: &Capture) -> Header {
     files.dedup();
     let opened = headers().map(|header| header.opened).fold(f64::INFINITY, f64::min);
     let closed = headers().map(|header| header.opened + header.seconds).fold(opened, f64::max);
-    Header { file: files.join(", "), opened, seconds: closed - opened, ..first.header().clone() }
+    Header { file: files.join(", "), opened, seconds: closed - opened, not_captured: None, ..first.header().clone() }
 }

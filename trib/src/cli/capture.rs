@@ -57,7 +57,7 @@ pub struct MergeOptions {
 /// Options of `trib explain`.
 #[derive(Args)]
 pub struct ExplainOptions {
-    /// The capture, or a directory: explains all captures in it as one job.
+    /// The capture, or a directory: explains all captures of the newest run in it, or in the directories in it, as one job.
     #[arg(value_name = "FILE|DIRECTORY")]
     pub capture: PathBuf,
     /// Print one JSON object.

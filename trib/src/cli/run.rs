@@ -17,8 +17,8 @@ pub struct RunOptions {
     /// repeated.
     #[arg(long, alias = "hint", value_name = "HINTS")]
     pub hints: Vec<String>,
-    /// Record the collective calls in this directory. DIR;limit=2G also sets the maximum size of one capture, 1 GiB by
-    /// default.
+    /// Record the collective calls in a new directory of this one, PROGRAM-DATE-JOB. DIR;limit=2G also sets the maximum size of one
+    /// capture, 1 GiB by default.
     #[arg(long, value_name = "DIR", num_args = 0..=1, default_missing_value = CAPTURES)]
     pub capture: Option<OsString>,
     /// Capture the calls, and print what took time in the collective calls when the program has ended.
@@ -67,6 +67,6 @@ Examples:
   trib run --report --hints 'cb_nodes=4' -- srun -n 64 ./program
       prints a table for each file, and sets a hint
   trib run --report html -- mpiexec -n 16 ./program
-      writes a page for each file, captures/NAME.html; for several files also captures/job.html
+      writes a page for each file, captures/PROGRAM-DATE/NAME.html; for several files also job.html there
   trib run --dry-run -- srun -n 64 ./program
       prints the command, to use it in a script";

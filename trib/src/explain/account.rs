@@ -11,6 +11,7 @@ use tributary::{Hints, Rank, Topology};
 
 use super::advice::{self, Advice};
 use super::calls::{CallAccount, Visit};
+use super::elsewhere::Elsewhere;
 use super::kinds::{Kind, kinds};
 use super::planned::{InForce, Planned, plan};
 use super::sentences;
@@ -55,7 +56,7 @@ pub struct Account {
     pub advice: Vec<Advice>,
     /// Totals of all writes, and of all reads; a direction without calls is left out.
     pub directions: Vec<DirectionAccount>,
-    /// Groups of consecutive calls that are alike.
+    /// Groups of calls that are alike.
     pub kinds: Vec<Kind>,
     /// All calls in the capture, in order.
     pub calls: Vec<CallAccount>,
@@ -73,6 +74,8 @@ pub struct Account {
     pub owners: Vec<Owner>,
     /// Hints of the capture that this version does not know, as (key, value).
     pub hints_unknown: Vec<(String, String)>,
+    /// Calls on the file that are not in the capture.
+    pub elsewhere: Elsewhere,
     /// Start and end of every call, by rank and then by call.
     pub timeline: Vec<Vec<Visit>>,
     /// Hints in force, as far as this version knows them.
@@ -219,6 +222,7 @@ impl Account {
             hints_unused: header.asked.as_ref().map(|asked| asked.unused.clone()),
             owners: owners(timelines),
             hints_unknown: unknown,
+            elsewhere: Elsewhere::of(capture)?,
             timeline,
             in_force: hints,
         };

@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::account::Account;
+use super::elsewhere;
 use super::kinds::Kind;
 use super::sentences::{NOTABLE, late};
 use crate::numbers::{brief as time, counted, grouped, percent};
@@ -44,7 +45,10 @@ pub fn of(account: &Account) -> Vec<Advice> {
     let mut advice = late_ranks(account);
     let said = RULES.iter().filter_map(|(about, rule)| Some(Advice { about, call: None, says: rule(account)? }));
     advice.extend(said);
-    advice
+    let others = elsewhere::advice(account);
+    // The first advice is about the calls that took longer.
+    let is_first = account.elsewhere.seconds(account.ranks) > account.in_calls();
+    if is_first { [others, advice].concat() } else { [advice, others].concat() }
 }
 
 /// Returns advice about calls that waited for a late rank: the [`LATE`] calls that their last rank entered latest.

@@ -1,18 +1,24 @@
-//! Groups of consecutive calls that are alike.
+//! Groups of calls that are alike.
 
 use serde::Serialize;
 use tributary::engine::Seconds;
 
 use super::calls::CallAccount;
+use crate::numbers::grouped;
 
-/// Consecutive calls that move the same amount of data, on the same path, for the same reason. `trib capture info`
-/// groups calls the same way.
+/// Maximum number of ranges of calls in the text of a kind.
+const RANGES: usize = 2;
+
+/// Calls that move the same amount of data, on the same path, for the same reason. `trib capture info` groups consecutive calls
+/// the same way.
 #[derive(Debug, Clone, Serialize)]
 pub struct Kind {
     /// Number of the first of these calls on the file, from 0.
     pub first: usize,
     /// Number of calls of this kind.
     pub count: usize,
+    /// First and last call of each sequence of consecutive calls of this kind.
+    pub ranges: Vec<(usize, usize)>,
     /// Direction: `write` or `read`.
     pub direction: &'static str,
     /// Number of ranks with data in one call.
@@ -53,6 +59,7 @@ impl Kind {
         let mut kind = Self {
             first: call.call,
             count: 0,
+            ranges: Vec::new(),
             direction: call.direction,
             ranks: call.ranks,
             requests: call.requests,
@@ -77,6 +84,10 @@ impl Kind {
     fn add(&mut self, call: &CallAccount) {
         let report = call.report.clone().unwrap_or_default();
         self.count += 1;
+        match self.ranges.last_mut() {
+            Some((_, last)) if *last + 1 == call.call => *last = call.call,
+            _ => self.ranges.push((call.call, call.call)),
+        }
         self.plans_reused += usize::from(report.plan_reused);
         self.rounds = self.rounds.max(report.rounds);
         self.metadata_messages += report.metadata_messages;
@@ -94,22 +105,29 @@ impl Kind {
             && (&self.path, &self.why) == (&call.path(), &call.why())
     }
 
-    /// Returns the numbers of the calls as text, for example `3 to 7`.
+    /// Returns the numbers of the calls as text, for example `3 to 7`, or `3 to 7, 9 and 20 more`.
     pub fn calls(&self) -> String {
-        match self.count {
-            1 => self.first.to_string(),
-            count => format!("{} to {}", self.first, self.first + count - 1),
+        let range = |&(first, last): &(usize, usize)| match first == last {
+            true => first.to_string(),
+            false => format!("{first} to {last}"),
+        };
+        let shown = &self.ranges[..self.ranges.len().min(RANGES)];
+        let counted: usize = shown.iter().map(|(first, last)| last - first + 1).sum();
+        let text = shown.iter().map(range).collect::<Vec<_>>().join(", ");
+        match self.count - counted {
+            0 => text,
+            more => format!("{text} and {} more", grouped(more as u64)),
         }
     }
 }
 
-/// Groups consecutive calls that are alike.
+/// Groups calls that are alike, in the order of the first call of each kind. O(calls x kinds).
 pub fn kinds(calls: &[CallAccount]) -> Vec<Kind> {
     let mut kinds: Vec<Kind> = Vec::new();
     for call in calls {
-        match kinds.last_mut() {
-            Some(last) if last.is_like(call) => last.add(call),
-            _ => kinds.push(Kind::of(call)),
+        match kinds.iter_mut().find(|kind| kind.is_like(call)) {
+            Some(kind) => kind.add(call),
+            None => kinds.push(Kind::of(call)),
         }
     }
     kinds

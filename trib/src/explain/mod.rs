@@ -5,18 +5,20 @@
 //! | `account` | all numbers computed from a capture, over all ranks and calls |
 //! | `sizes` | minimum, median, maximum and histogram of request lengths |
 //! | `calls` | each call: when ranks entered it, how long the call took, who waited for whom |
-//! | `kinds` | groups of consecutive calls that are alike |
+//! | `kinds` | groups of calls that are alike |
+//! | `elsewhere` | calls on the file that the capture does not hold |
 //! | `planned` | fan-in and message sizes of a call, from the engine's own planning |
 //! | `sentences` | sentences that describe the numbers |
 //! | `advice` | advice on how to make calls faster |
 //! | `text`, `page` | the account as text for a terminal, and as an HTML page |
-//! | `job` | all captures of a folder as one job |
+//! | `job` | all captures of a run as one job; the runs of a folder |
 //! | `tables`, `chart` | tables and charts of the page |
 
 mod account;
 mod advice;
 mod calls;
 mod chart;
+mod elsewhere;
 mod job;
 mod kinds;
 mod page;
@@ -37,7 +39,7 @@ pub use account::Account;
 pub use calls::CallAccount;
 use job::Job;
 
-/// Explains a capture, or all captures of a folder.
+/// Explains a capture, or all captures of the newest run in a folder.
 ///
 /// # Errors
 /// The file is not a complete capture; the folder has no capture; the page cannot be written.
@@ -56,14 +58,18 @@ pub fn run(options: &ExplainOptions) -> Result<(), Failure> {
 }
 
 fn run_on_folder(options: &ExplainOptions) -> Result<(), Failure> {
-    let (captures, unfinished) = job::captures(&options.capture)?;
-    let job = Job::of(&captures, unfinished)?;
+    let job = Job::newest(&job::runs(&options.capture)?, &options.capture)?;
     if options.json {
         return say(serde_json::to_string_pretty(&job)?);
     }
     let Some(path) = &options.html else { return say(job::words(&job)) };
     store(path, &job::html(&job))?;
     say(format!("{}: {}", path.display(), counted(job.files.len() as u64, "file")))
+}
+
+/// Returns the paths of captures in the order in which their files were opened.
+pub fn by_time(captures: impl IntoIterator<Item = PathBuf>) -> Vec<PathBuf> {
+    job::by_time(captures)
 }
 
 /// Writes the HTML page of several captures, taken as one job, to `path`. Returns the number of captures.

@@ -91,8 +91,12 @@ fn in_bytes(bytes: u64) -> String {
 /// Returns a summary in one line: bytes, seconds, speed, paths, and the first advice if there is any.
 pub fn verdict(account: &Account) -> String {
     let seconds = account.phases().total;
+    let next = match account.advice.first() {
+        None => "Nothing to do.".to_string(),
+        Some(first) => format!("To do: {}", first.says),
+    };
     if account.calls.is_empty() || seconds <= 0.0 {
-        return "No collective call took any time: nothing to do.".to_string();
+        return format!("No collective call took any time. {next}");
     }
     let moved = account.directions.iter().map(|way| {
         let verb = if way.direction == "read" { "read" } else { "written" };
@@ -107,10 +111,6 @@ pub fn verdict(account: &Account) -> String {
     let all = account.calls.len();
     let paths: Vec<String> =
         paths.into_iter().map(|(went, count)| format!("{} {went}", calls_of(count, all))).collect();
-    let next = match account.advice.first() {
-        None => "Nothing to do.".to_string(),
-        Some(first) => format!("To do: {}", first.says),
-    };
     format!("{moved} in {}: {}. {}. {next}", time(seconds), speed(bytes, seconds), paths.join(", "))
 }
 
@@ -118,6 +118,7 @@ pub fn verdict(account: &Account) -> String {
 pub fn of(account: &Account) -> Vec<String> {
     let mut sentences = vec![what_it_did(account)];
     sentences.extend(account.directions.iter().map(requests));
+    sentences.extend(account.elsewhere.sentences());
     sentences.extend(missing(account));
     if account.calls.is_empty() {
         return sentences;

@@ -74,7 +74,7 @@ pub fn kinds(account: &Account) -> Option<Markup> {
     let rows: Vec<Vec<String>> = account.kinds.iter().map(row).collect();
     (!rows.is_empty()).then(|| {
         html! {
-            p { "Calls that follow one another and are alike are one row; ranks, requests and bytes are of one call, all else of \
+            p { "Calls that are alike are one row; ranks, requests and bytes are of one call, all else of \
                  all of them. Messages are of lists + of data." }
             (table("What was chosen", &header, 3..11, &rows))
         }

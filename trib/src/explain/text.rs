@@ -51,7 +51,7 @@ fn histogram(account: &Account) -> Option<String> {
             let _ = writeln!(text, "{:5} {range:>32} {:>16} {bar}", way.direction, grouped(class.requests));
         }
     }
-    Some(text)
+    (!account.directions.is_empty()).then_some(text)
 }
 
 fn times(account: &Account) -> Option<String> {

@@ -1,7 +1,6 @@
-//! Prints or writes explanations of the captures when the program of `trib run` has ended: a page or text for each new
-//! capture.
+//! Prints or writes explanations of the captures when the program of `trib run` has ended: a page or text for each capture, in the
+//! order of the opens.
 
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use crate::cli::run::{ReportForm, RunOptions};
@@ -11,16 +10,17 @@ use crate::numbers::counted;
 /// File name of the page about the whole job, beside the pages of its files.
 const JOB: &str = "job.html";
 
-/// Returns the paths of the captures in a directory; none if there is no such directory.
-pub fn captures(directory: &Path) -> BTreeSet<PathBuf> {
+/// Returns the paths of the captures in a directory, in the order in which their files were opened; none if there is no such
+/// directory.
+fn captures(directory: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(directory).into_iter().flatten().flatten().map(|entry| entry.path());
-    entries.filter(|path| path.extension().is_some_and(|ending| ending == "tribcap")).collect()
+    explain::by_time(entries.filter(|path| path.extension().is_some_and(|ending| ending == "tribcap")))
 }
 
-/// Explains the captures in `directory` that are not in `before`, on standard error, because standard output is the
-/// program's. Returns true if all could be explained.
-pub fn say(options: &RunOptions, directory: &Path, before: &BTreeSet<PathBuf>) -> bool {
-    let fresh: Vec<PathBuf> = captures(directory).difference(before).cloned().collect();
+/// Explains the captures in `directory`, that of this run, on standard error, because standard output is the program's. Returns
+/// true if all could be explained.
+pub fn say(options: &RunOptions, directory: &Path) -> bool {
+    let fresh = captures(directory);
     if fresh.is_empty() {
         let place = directory.display();
         let why = match options.report {

@@ -58,9 +58,8 @@ pub fn run(options: &RunOptions) -> Result<(), Failure> {
         let cause = command.exec();
         not_started(&command, &cause)
     };
-    let before = after::captures(&directory);
     let status = child::run(&mut command).unwrap_or_else(|cause| not_started(&command, &cause));
-    if !after::say(options, &directory, &before) && status.success() {
+    if !after::say(options, &directory) && status.success() {
         std::process::exit(1);
     }
     child::end_as(status)

@@ -75,6 +75,31 @@ fn the_python_reader_finds_the_same_extents() {
     }
 }
 
+/// A notebook shows the page of `trib explain`, if the package has the program; otherwise the name of the capture.
+#[test]
+fn a_notebook_shows_the_page_of_a_capture() {
+    let package = tempfile::tempdir().unwrap();
+    let (modules, bin) = (package.path().join("tributary_io"), package.path().join("tributary_io/root/bin"));
+    let about = package.path().join("tributary_io-0.0.0.dist-info");
+    std::fs::create_dir_all(&bin).and_then(|()| std::fs::create_dir(&about)).unwrap();
+    std::fs::write(about.join("METADATA"), "Metadata-Version: 2.1\nName: tributary-io\nVersion: 0.0.0\n").unwrap();
+    for module in ["__init__.py", "captures.py"] {
+        std::fs::copy(root().join("packages/python/tributary_io").join(module), modules.join(module)).unwrap();
+    }
+    let capture = corpus()[0].display().to_string();
+    let shown = || {
+        let text = "import sys; from tributary_io import captures; print(captures.Capture(sys.argv[1])._repr_html_())";
+        let mut python = Command::new("python3");
+        let output = python.args(["-c", text, &capture]).env("PYTHONPATH", package.path()).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    assert_eq!(shown(), "None\n", "without the program");
+    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_trib"), bin.join("trib")).unwrap();
+    let page = shown();
+    assert!(page.starts_with("<iframe srcdoc=\"&lt;!DOCTYPE html&gt;") && page.contains("In words"), "{page}");
+}
+
 #[test]
 fn an_exported_call_is_a_list_that_can_be_replayed() {
     let directory = tempfile::tempdir().unwrap();

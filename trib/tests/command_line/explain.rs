@@ -1,11 +1,12 @@
 //! Tests `trib explain` on all captures of real programs, and on captures made here whose times are known.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
 use serde_json::Value;
-use tributary::engine::capture::{Asked, Call, CallOutcome, Header, write};
+use tributary::engine::capture::{Asked, Call, CallOutcome, Header, LeftCalls, NotCaptured, write};
 use tributary::engine::{CallReport, Capture, Direction};
 use tributary::hints::Unused;
 use tributary::{BufferLayout, Extent, Extents};
@@ -82,7 +83,17 @@ fn figures_agree_with_capture_info() {
         let ranks = info["header"]["ranks"].as_u64().unwrap();
         assert_eq!(explained["by_rank"].as_array().unwrap().len() as u64, ranks, "{capture}");
         assert_eq!(sum(&explained["by_rank"], "last_to", None), info["calls"].as_u64().unwrap(), "{capture}");
-        assert_eq!(explained["kinds"].as_array().unwrap().len(), info["rows"].as_array().unwrap().len(), "{capture}");
+        // A row of `info` has consecutive calls; a kind has all that are alike.
+        let kinds = explained["kinds"].as_array().unwrap();
+        let of_a_row = |row: &Value| {
+            ["direction", "requests", "bytes", "memory_pieces", "path", "why"].map(|of| row[of].to_string())
+        };
+        let rows: BTreeSet<_> = info["rows"].as_array().unwrap().iter().map(of_a_row).collect();
+        let found: BTreeSet<_> = kinds.iter().map(of_a_row).collect();
+        assert_eq!(found, rows, "{capture}");
+        let calls = kinds.iter().flat_map(|kind| kind["ranges"].as_array().unwrap());
+        let calls: u64 = calls.map(|range| range[1].as_u64().unwrap() - range[0].as_u64().unwrap() + 1).sum();
+        assert_eq!(calls, info["calls"].as_u64().unwrap(), "{capture}");
     }
 }
 
@@ -294,6 +305,32 @@ fn hints_have_their_sources_and_ignored_ones_the_reason() {
     assert!(page.contains("&lt;blue&gt;") && page.contains("unknown key"), "{page}");
 }
 
+/// The calls of `made` are as fast as they can be. Only calls that are not in the capture took longer.
+#[test]
+fn calls_that_are_not_captured_are_advised_on() {
+    let directory = tempfile::tempdir().unwrap();
+    let (path, other) = (directory.path().join("a.tribcap"), directory.path().join("b.tribcap"));
+    made(&path, 1, |_, _| None);
+    let capture = Capture::open(&path).unwrap();
+    let others = [("set_view", 0.5), ("open", 0.25)].map(|(name, seconds)| (name.to_string(), seconds)).into();
+    let left = LeftCalls { function: "write_all".to_string(), why: "atomic mode".to_string(), calls: 3 };
+    let text = |not_captured| {
+        let header = Header { not_captured: Some(not_captured), ..capture.header().clone() };
+        write(&other, &header, &capture.outcomes().unwrap(), &mut |rank| capture.rank(rank)).unwrap();
+        succeeds(&["explain", other.to_str().unwrap()])
+    };
+    let said = text(NotCaptured { others, ..NotCaptured::default() });
+    for part in [
+        "To do: Rank 0 was longer in functions that neither read nor write, 750 ms",
+        "set_view 500 ms, open 250 ms. Set a view once",
+    ] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+    let said = text(NotCaptured { left: vec![left], ..NotCaptured::default() });
+    assert!(said.contains("MPI ran 3 collective calls of write_all: atomic mode."), "{said}");
+    assert!(!said.contains("Nothing"), "{said}");
+}
+
 #[test]
 fn names_are_words_of_the_page_and_no_markup() {
     let directory = tempfile::tempdir().unwrap();
@@ -411,4 +448,38 @@ fn a_folder_is_one_job() {
 
     std::fs::write(name("d.nc.tribcap"), "damaged").unwrap();
     fails(&["explain", at], "d.nc.tribcap");
+}
+
+/// Writes a capture of a run whose processes started at `started`, in seconds since 1970; its file was open for a second after that.
+fn of_run(path: &Path, started: f64) {
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    made(path, 1, |_, _| None);
+    let capture = Capture::open(path).unwrap();
+    let (outcomes, calls) = (capture.outcomes().unwrap(), (0..4).map(|rank| capture.rank(rank).unwrap()));
+    let (calls, header) = (calls.collect::<Vec<_>>(), capture.header().clone());
+    let header = Header { started: Some(started), opened: started + 0.5, ..header };
+    write(path, &header, &outcomes, &mut |rank| Ok(calls[rank].clone())).unwrap();
+}
+
+/// Runs have folders of their own, or share one: each is a job, and the newest is explained.
+#[test]
+fn the_newest_of_several_runs_is_explained() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path().to_str().unwrap();
+    let name = |name: &str| folder.path().join(name);
+    of_run(&name("flat.tribcap"), 1000.0);
+    of_run(&name("flat.2.tribcap"), 1000.1);
+    let job = json(&["explain", at, "--json"]);
+    assert_eq!((&job["earlier_runs"], job["files"].as_array().unwrap().len()), (&0.into(), 2), "{job}");
+    of_run(&name("program-1/z.tribcap"), 3000.0);
+    of_run(&name("program-2/a.tribcap"), 2000.0);
+    of_run(&name("flat.3.tribcap"), 2500.0);
+    let job = json(&["explain", at, "--json"]);
+    assert_eq!((&job["earlier_runs"], &job["files"][0]["name"]), (&3.into(), &"z".into()), "{job}");
+    let text = succeeds(&["explain", at]);
+    let due =
+        format!("{at} has captures of 4 runs. This is the newest, of 1970-01-01 00:50:00 UTC, in {at}/program-1.");
+    assert!(text.contains(&due), "{text}");
+    let other = json(&["explain", name("program-2").to_str().unwrap(), "--json"]);
+    assert_eq!((&other["earlier_runs"], &other["files"][0]["name"]), (&0.into(), &"a".into()), "{other}");
 }

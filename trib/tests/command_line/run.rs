@@ -140,8 +140,8 @@ fn a_dry_run_prints_the_command_and_runs_nothing() {
         ("-- flux run -n 2 ./rank", &[], "flux run --env=LD_PRELOAD=LIBRARY -n 2 ./rank"),
         (
             "--capture -- jsrun -n 2 ./rank",
-            &[],
-            "jsrun -E LD_PRELOAD=LIBRARY -E TRIB_CAPTURE=HERE/captures -n 2 ./rank",
+            &[("SLURM_JOB_ID", "4711")],
+            "jsrun -E LD_PRELOAD=LIBRARY -E TRIB_CAPTURE=HERE/captures/rank-DATE-4711 -n 2 ./rank",
         ),
         (
             "--hints cb_nodes=2 -- aprun ./rank : ./rank",
@@ -151,7 +151,7 @@ fn a_dry_run_prints_the_command_and_runs_nothing() {
         (
             "--report html -- mpiexec.hydra ./rank",
             &[],
-            "mpiexec.hydra -genv LD_PRELOAD LIBRARY -genv TRIB_CAPTURE HERE/captures ./rank",
+            "mpiexec.hydra -genv LD_PRELOAD LIBRARY -genv TRIB_CAPTURE HERE/captures/rank-DATE ./rank",
         ),
         (
             "-- orterun ./rank",
@@ -163,6 +163,11 @@ fn a_dry_run_prints_the_command_and_runs_nothing() {
         let words: Vec<&str> = ["--dry-run"].into_iter().chain(line.split(' ')).collect();
         let output = run(folder.path(), &words, environment);
         let printed = text(&output.stdout).replace(&at.display().to_string(), "HERE");
+        // The directory of a run has the date, 20261130T000433Z.
+        let printed = printed.split_once("/captures/rank-").map_or(printed.clone(), |(before, after)| {
+            assert!(after.as_bytes()[8] == b'T' && after.as_bytes()[15] == b'Z', "{printed}");
+            format!("{before}/captures/rank-DATE{}", &after[16..])
+        });
         assert_eq!((printed.trim_end(), output.status.code()), (due, Some(0)), "{line}: {}", text(&output.stderr));
     }
 }

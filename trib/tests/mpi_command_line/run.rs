@@ -249,13 +249,76 @@ fn a_page_and_words_of_every_file_when_the_program_has_ended() {
     let (out, error) = printed(&output);
     assert_eq!(output.status.code(), Some(3), "{error}");
     assert!(out.contains("rank 0: 1, launcher 0 0\n") && !out.contains("tribcap"), "{out}");
-    let page = std::fs::read_to_string(folder.path().join("captures/file.html")).unwrap();
+    let [first] = &runs(&folder.path().join("captures"))[..] else { panic!("not one run: {error}") };
+    let page = std::fs::read_to_string(folder.path().join("captures").join(first).join("file.html")).unwrap();
     assert!(page.contains("<h2 id=\"says\">In words</h2>"), "{page}");
-    assert!(error.contains("captures/file.html: "), "{error}");
-    // A second run has a capture of its own, elsewhere; nothing is said of the first.
-    let output = run(folder.path(), &["--capture", "other"], &[], &[]);
+    assert!(error.contains(&format!("captures/{first}/file.html: ")), "{error}");
+    // A second run has captures of its own, with nothing of the first.
+    let output = run(folder.path(), &["--capture"], &[], &[("SLURM_JOB_ID", "4711")]);
     let (_, error) = printed(&output);
-    assert!(error.contains("other/file.tribcap\n") && !error.contains("html"), "{error}");
+    let both = runs(&folder.path().join("captures"));
+    let second = both.iter().find(|run| *run != first).unwrap();
+    assert!(second.starts_with("run_program-") && second.ends_with("Z-4711"), "{second}");
+    assert!(error.contains(&format!("captures/{second}/file.tribcap\n")) && !error.contains("html"), "{error}");
+    // The newest is explained.
+    let mut explain = Command::new(env!("CARGO_BIN_EXE_trib"));
+    let (out, _) = printed(&explain.args(["explain", "captures"]).current_dir(folder.path()).output().unwrap());
+    let due = format!("in captures/{second}.");
+    assert!(out.contains("captures has captures of 2 runs. This is the newest, of ") && out.contains(&due), "{out}");
+}
+
+/// Returns the names of the folders in a folder.
+fn runs(folder: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap());
+    let folders = entries.filter(|entry| entry.path().is_dir());
+    folders.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
+}
+
+/// The program opens one file after the other; their names have another order. Runs with TRIB_CAPTURE share a folder.
+#[test]
+fn captures_are_in_the_order_of_time_and_runs_apart() {
+    let folder = tempfile::tempdir().unwrap();
+    let (_, error) = printed(&run(folder.path(), &["--explain"], &["0", "also"], &[]));
+    let places =
+        ["/file, on 2 ranks", "/also, on 2 ranks"].map(|file| error.find(file).unwrap_or_else(|| panic!("{error}")));
+    assert!(places[0] < places[1], "{error}");
+    let captures = folder.path().join("flat").display().to_string();
+    for others in [&["0", "also"][..], &[]] {
+        let output = run(folder.path(), &["--report", "json"], others, &[("TRIB_CAPTURE", &captures)]);
+        assert!(output.status.success(), "{}", printed(&output).1);
+    }
+    let mut explain = Command::new(env!("CARGO_BIN_EXE_trib"));
+    let (out, _) = printed(&explain.args(["explain", &captures, "--json"]).output().unwrap());
+    let job: serde_json::Value = serde_json::from_str(&out).unwrap();
+    assert_eq!((&job["earlier_runs"], job["files"].as_array().unwrap().len()), (&1.into(), 1), "{out}");
+    assert_eq!(job["files"][0]["name"], "file.2", "{out}");
+}
+
+/// Ranks that write small pieces by themselves would gain from collective calls: nobody says that there is nothing to do.
+#[test]
+fn independent_calls_are_explained() {
+    let folder = tempfile::tempdir().unwrap();
+    let made = folder.path().join("independent");
+    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/../bindings/mpiio/tests/programs/independent.c");
+    compile(&std::fs::read_to_string(source).unwrap(), &made, &[]);
+    let mut command = Command::new(env!("CARGO_BIN_EXE_trib"));
+    command.args(["run", "--library"]).arg(library()).args(["--explain", "--", &tools().1, "-n", "2"]);
+    command.arg(&made).arg("2000").current_dir(folder.path());
+    command.env("OMPI_ALLOW_RUN_AS_ROOT", "1").env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
+    command.env("OMPI_MCA_rmaps_base_oversubscribe", "1").env("MPIEXEC_TIMEOUT", "60");
+    let output = {
+        let _alone = mpiexec::alone();
+        command.output().unwrap()
+    };
+    let (_, error) = printed(&output);
+    for part in [
+        "No collective call took any time. To do: 4,000 small independent calls of 16,384,000 bytes took ",
+        "MPI-IO: the functions that end in _all, called by all ranks of the file.",
+        "Ranks made 4,000 independent calls of write_at, 4,096 bytes each, in ",
+    ] {
+        assert!(error.contains(part), "{part}: {error}");
+    }
+    assert!(!error.contains("Nothing"), "{error}");
 }
 
 #[test]
@@ -264,8 +327,9 @@ fn a_page_of_the_job_where_it_has_several_files() {
     let output = run(folder.path(), &["--report", "html"], &["0", "other"], &[]);
     let (_, error) = printed(&output);
     assert_eq!(output.status.code(), Some(0), "{error}");
-    assert!(error.contains("captures/job.html: all of the job, 2 files\n"), "{error}");
-    let page = std::fs::read_to_string(folder.path().join("captures/job.html")).unwrap();
+    let [name] = &runs(&folder.path().join("captures"))[..] else { panic!("not one run: {error}") };
+    assert!(error.contains(&format!("captures/{name}/job.html: all of the job, 2 files\n")), "{error}");
+    let page = std::fs::read_to_string(folder.path().join("captures").join(name).join("job.html")).unwrap();
     for words in
         ["made 6 collective calls on 2 files, on 2 ranks of 1 node", "<dt>MPI</dt>", "<td>file</td>", "<td>other</td>"]
     {

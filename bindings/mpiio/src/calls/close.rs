@@ -11,7 +11,7 @@ use tributary::engine::StallWatchdog;
 use crate::entry::Answer;
 use crate::file::backend::CallOfUnopened;
 use crate::file::deletions::{self, DeletionsInVain};
-use crate::file::report::{self, Report, describe_hints};
+use crate::file::report::{self, Report};
 use crate::file::sieving::Sieving;
 use crate::file::{files, job, pending};
 use crate::mpi::abi::SUCCESS;
@@ -33,16 +33,22 @@ pub fn close(function: &'static InterposedFunction, arguments: &[Word]) -> Answe
     }
     let Some((mut file, mut counts)) = files::remove(handle) else { return Answer::Pass };
     let (prints, path) = (file.backend.is_first, file.backend.path.clone());
+    let has_one_rank = file.backend.has_one_rank;
     if report::is_wanted() {
         file.backend.start_if_single_rank(function, true);
     }
-    describe_hints(&mut file, &counts);
+    let unused = report::not_used(&file, &counts, None);
     let report = Report::wanted(&file, &counts);
     job::add(prints, &counts);
+    let asked = std::mem::take(&mut file.asked);
     let (waiting, stall, mut backend) = (file.backend.waiting(), file.backend.stall_terms(), file.backend);
     let (is_reported, mut past_cache, mut deleted) = (backend.is_reported, counts.past_cache, None);
     let closed = pending::complete(waiting.as_ref(), async {
         let checked = backend.check_unopened(CallOfUnopened::Close, function).await;
+        if checked.is_ok() {
+            backend.start_for_capture(function, !counts.independent_calls().is_empty()).await?;
+        }
+        report::describe(&mut backend.runner, &asked, unused, &counts);
         let closed = backend.close(function).await;
         let mut closed = checked.and(closed)?;
         // The report counts independent calls and deletions of all ranks. If not all ranks know that there is a report,
@@ -62,15 +68,17 @@ pub fn close(function: &'static InterposedFunction, arguments: &[Word]) -> Answe
     });
     if let Err(error) = &closed {
         counts.failures.note(function.full_name(), error, prints);
+        job::add_failure(prints);
     }
     if let Some(mut report) = report {
         report.failed = counts.failures.failed();
-        report.set_passed_through(counts.all_left_to_mpi());
+        report.set_passed_through(&counts);
         // MPI's own close follows, so its time is not in the report.
         counts.took(function.name(), Some(0), begin.elapsed());
-        report.other_calls = counts.other_calls().into_iter().collect();
+        report.other_calls =
+            counts.other_calls().into_iter().map(|(call, seconds)| (call.to_string(), seconds)).collect();
         (report.past_cache, report.deletions_in_vain) = (past_cache, deleted);
-        report.print();
+        report.deliver(has_one_rank);
     }
     match closed {
         Ok(closed) => Answer::call(function, arguments, move |code| {

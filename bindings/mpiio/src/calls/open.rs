@@ -22,7 +22,7 @@ use crate::file::files::{self, OpenFile};
 use crate::file::own_handle::{self, OwnHandle};
 use crate::file::report::{self, Report};
 use crate::file::sieving::{InfoForMpi, Sieving};
-use crate::file::{deletions, hints};
+use crate::file::{deletions, hints, job, rank_files};
 use crate::mpi::abi::word::{Word, from_word};
 use crate::mpi::abi::{MPI_Comm, MPI_Info, SUCCESS, is_intracommunicator, rank, ranks};
 use crate::mpi::interposition::{self, is_first_rank};
@@ -57,12 +57,16 @@ pub fn open(function: &'static InterposedFunction, arguments: &[Word]) -> Answer
     let shares = asked.as_ref().is_ok_and(|asked| asked.hints().shared_memory != Switch::Disable);
     let stall_timeout =
         asked.as_ref().map_or_else(|_| Hints::default().stall_timeout, |asked| asked.hints().stall_timeout);
-    let (report, path_of_file) = (report::is_wanted(), &*path);
+    let (report, path_of_file) = (report::is_timed(), &*path);
     let wants = Wants { path: path_of_file, rank: rank as usize, ranks: ranks as usize, stall_timeout, shares, report };
     // This comes before the file is opened, because a rank on which the open fails must take part. If only this rank
     // fails here, the job ends (unless `trib_on_failure=return`).
     // SAFETY: `comm` is an intracommunicator.
     let taken = left_always.is_none().then(|| abort_job_on_error(unsafe { channel::take(comm, wants) }));
+    // Also if MPI cannot open the file, maybe on some ranks only.
+    if matches!(&taken, Some(Ok(Ok(TakenFile { is_reported: true, is_of_world: true, .. })))) {
+        rank_files::note_common();
+    }
     let left = is_first.then(|| hints::left_by_site(&plain_name)).flatten();
     let is_literal = is_literal_maybe(name);
     let is_of_pnetcdf = pnetcdf::take_answered();
@@ -88,9 +92,9 @@ pub fn open(function: &'static InterposedFunction, arguments: &[Word]) -> Answer
                 seat.keep(endpoint);
             }
             files::note_seen();
-            if is_first {
-                Report::of_failed_open(&path, code as c_int);
-            }
+            job::add_failure(is_first);
+            let report = Report::of_failed_open(&path, code as c_int).filter(|_| is_first);
+            report.into_iter().for_each(|report| report.deliver(ranks == 1));
             return Answer::Return(code);
         }
         let (path, ambiguous) = if is_literal { the_opened(&opened, path) } else { (path, None) };
@@ -119,7 +123,7 @@ pub fn open(function: &'static InterposedFunction, arguments: &[Word]) -> Answer
         // SAFETY: MPI_File_open succeeded and wrote its handle, which is a pointer in every MPI library.
         let handle = unsafe { *(handle as *const Word) };
         let mut backend = Backend::new(path.into(), amode, is_first, runner, seat);
-        backend.is_reported = is_reported;
+        (backend.is_reported, backend.has_one_rank) = (is_reported, ranks == 1);
         let has_own = has_own && asked_hints.is_some() && own_handle::is_of_nfs_driver(handle);
         let known = match &backend.runner {
             Runner::NotOpened(unopened) => unopened.identity,

@@ -1,17 +1,20 @@
 //! Counts the calls on a file for the report: calls that the engine ran, and calls that the MPI library ran with the
 //! reasons.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use tributary::CallReport;
+use tributary::engine::capture::{IndependentCalls, LeftCalls, NotCaptured};
 use tributary::engine::{AutoChoice, Path, Reason, Seconds, Why};
 
 use crate::file::failures::Failures;
+use crate::file::gain::how;
 
 /// Calls of one function that the engine ran.
-#[derive(Debug, Default, Clone, Serialize)]
+#[derive(Debug, Default, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Ran {
     /// Number of calls; a collective call counts once.
     pub calls: u64,
@@ -41,10 +44,10 @@ pub struct ExchangeTotals {
 }
 
 /// Calls of one function that were left to the MPI library.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LeftToMpi {
     /// Name of the function.
-    pub call: &'static str,
+    pub call: Cow<'static, str>,
     /// The reason why MPI ran these calls.
     pub why: String,
     /// Number of calls. A collective call counts once; calls of other functions are added up over all ranks.
@@ -55,7 +58,7 @@ pub struct LeftToMpi {
 }
 
 /// Bytes and seconds of the calls of one function.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Moved {
     /// Number of bytes that the program asked for, in calls that succeeded.
     pub bytes: u64,
@@ -64,6 +67,19 @@ pub struct Moved {
     /// Number of bytes of the smallest call that succeeded, of the median and of the largest, each rounded down to a power
     /// of two; the exact number if it is the same in all calls.
     pub sizes: [u64; 3],
+}
+
+impl Moved {
+    /// Returns the sum of two, each with its number of calls. The median is that of the one with more calls.
+    pub fn sum((one, calls): (Option<Self>, u64), (other, others): (Option<Self>, u64)) -> Option<Self> {
+        let (Some(one), Some(other)) = (one, other) else { return one.or(other) };
+        let median = if calls < others { other.sizes[1] } else { one.sizes[1] };
+        Some(Self {
+            bytes: one.bytes + other.bytes,
+            seconds: one.seconds + other.seconds,
+            sizes: [one.sizes[0].min(other.sizes[0]), median, one.sizes[2].max(other.sizes[2])],
+        })
+    }
 }
 
 /// Number of classes of sizes of calls: class 0 is for 0 bytes, class k for 2^(k - 1) bytes and more; the last one has no end.
@@ -227,9 +243,30 @@ impl CallCounts {
         let left = |((call, why), &calls): (&(&'static str, String), &u64)| {
             let is_independent = INDEPENDENT.iter().any(|(name, _)| name == call);
             let moved = self.taken.get(call).filter(|_| is_independent).map(Taken::moved);
-            LeftToMpi { call, why: why.clone(), calls, moved }
+            LeftToMpi { call: Cow::Borrowed(call), why: why.clone(), calls, moved }
         };
         self.left_to_mpi.iter().map(left).collect()
+    }
+
+    /// Returns the independent calls of this rank; after [`CallCounts::set_independent`], those of all ranks.
+    pub fn independent_calls(&self) -> Vec<IndependentCalls> {
+        let all = self.all_left_to_mpi();
+        let of_function = |LeftToMpi { call, calls, moved, .. }: &LeftToMpi| {
+            let Moved { bytes, seconds, sizes } = (*moved)?;
+            let microseconds = (seconds * 1e6).round() as u64;
+            Some(IndependentCalls { function: call.to_string(), calls: *calls, bytes, microseconds, sizes })
+        };
+        all.iter().filter_map(of_function).collect()
+    }
+
+    /// Returns the calls of this rank that a capture does not hold and that are not independent.
+    pub fn not_captured(&self) -> NotCaptured {
+        let all = self.all_left_to_mpi();
+        let left = all.into_iter().filter(|left| left.moved.is_none());
+        let left = left.map(|LeftToMpi { call, why, calls, .. }| LeftCalls { function: call.to_string(), why, calls });
+        let others = self.other_calls().into_iter().map(|(call, seconds)| (call.to_string(), seconds));
+        let how = how().into_iter().map(str::to_string);
+        NotCaptured { left: left.collect(), others: others.collect(), how: how.collect() }
     }
 
     /// Returns the seconds of this rank in each function that neither reads nor writes, the longest first.
@@ -297,7 +334,7 @@ mod tests {
         let sums: Vec<u64> = first.independent().iter().zip(second.independent()).map(|(one, two)| one + two).collect();
         first.set_independent(&sums);
         let [left] = &first.all_left_to_mpi()[..] else { panic!("one function") };
-        assert_eq!((left.call, left.calls), ("write_at", 4));
+        assert_eq!((&*left.call, left.calls), ("write_at", 4));
         assert_eq!(left.moved, Some(Moved { bytes: 5108, seconds: 0.010, sizes: [4, 64, 4096] }));
         assert_eq!(first.other_calls(), [("set_view", 0.003)]);
         assert_eq!(second.all_left_to_mpi()[0].moved.map(|moved| moved.sizes), Some([5000; 3]));

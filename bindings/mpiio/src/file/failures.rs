@@ -9,7 +9,7 @@ use std::collections::HashSet;
 use std::ffi::c_int;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use tributary::Error;
 use tributary::error::FileOperation;
 
@@ -24,7 +24,7 @@ pub fn set_default(returns: bool) {
 }
 
 /// The failed calls on one file, as the report shows them.
-#[derive(Debug, Default, Clone, Serialize)]
+#[derive(Debug, Default, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FailedCalls {
     /// Number of failed calls. A collective call counts once.
     pub calls: u64,

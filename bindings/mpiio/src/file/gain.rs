@@ -4,15 +4,7 @@
 use std::ffi::CStr;
 
 use serde::Serialize;
-
-use super::counts::LeftToMpi;
-
-/// Minimum number of bytes in small independent calls for which a report says how to make them collective.
-const WORTH_BYTES: u64 = 1 << 20;
-/// Minimum time of these calls, of all ranks together, in seconds.
-const WORTH_SECONDS: f64 = 0.01;
-/// Calls of a function are small if their median size is below this number of bytes: larger ones are as fast by each rank.
-const SMALL: u64 = 1 << 20;
+use tributary::engine::capture::{IndependentCalls, SmallCalls};
 
 /// Libraries that call MPI-IO: a function by which each is known in the process, and how its calls become collective.
 const LIBRARIES: [(&CStr, &str); 4] = [
@@ -45,23 +37,10 @@ pub struct Gain {
 }
 
 impl Gain {
-    /// Returns the small independent calls among those that MPI ran; `None` if they are not worth a line.
-    pub fn of(left: &[LeftToMpi]) -> Option<Self> {
-        let mut gain = Self { calls: 0, bytes: 0, seconds: 0.0, how: Vec::new() };
-        for (call, moved) in left.iter().filter_map(|call| Some((call, call.moved?))) {
-            if moved.sizes[1] < SMALL {
-                gain.calls += call.calls;
-                gain.bytes += moved.bytes;
-                gain.seconds += moved.seconds;
-            }
-        }
-        if gain.bytes < WORTH_BYTES || gain.seconds < WORTH_SECONDS {
-            return None;
-        }
-        // SAFETY: a terminated name.
-        let is_here = |name: &CStr| !unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) }.is_null();
-        gain.how = LIBRARIES.iter().filter(|(name, _)| is_here(name)).map(|(_, how)| *how).chain([MPI_IO]).collect();
-        Some(gain)
+    /// Returns the small calls among the independent calls of all ranks; `None` if they are not worth a line.
+    pub fn of(all: &[IndependentCalls]) -> Option<Self> {
+        let small = SmallCalls::worth(all)?;
+        Some(Self { calls: small.calls, bytes: small.bytes, seconds: small.seconds(), how: how() })
     }
 
     /// Returns the text of a report.
@@ -75,25 +54,26 @@ impl Gain {
     }
 }
 
+/// Returns how each library in the process makes its calls collective.
+pub fn how() -> Vec<&'static str> {
+    // SAFETY: a terminated name.
+    let is_here = |name: &CStr| !unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) }.is_null();
+    LIBRARIES.iter().filter(|(name, _)| is_here(name)).map(|(_, how)| *how).chain([MPI_IO]).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::file::counts::Moved;
 
     #[test]
-    fn small_independent_calls_are_worth_a_line_if_they_took_time() {
-        let left = |size: u64, calls: u64, seconds| LeftToMpi {
-            call: "write_at",
-            why: "independent".to_string(),
-            calls,
-            moved: Some(Moved { bytes: size * calls, seconds, sizes: [size; 3] }),
-        };
-        assert_eq!(Gain::of(&[left(4096, 10, 1.0)]), None, "few bytes");
-        assert_eq!(Gain::of(&[left(4096, 1000, 0.001)]), None, "no time");
-        assert_eq!(Gain::of(&[left(4 << 20, 1000, 9.0)]), None, "large calls");
-        let gain = Gain::of(&[left(4096, 1000, 0.5), left(4 << 20, 10, 1.0), left(64, 1000, 0.5)]).unwrap();
-        assert_eq!((gain.calls, gain.bytes, gain.seconds), (2000, 4_160_000, 1.0));
+    fn small_independent_calls_are_worth_a_line() {
+        let function = "write_at".to_string();
+        let small =
+            IndependentCalls { function, calls: 2000, bytes: 8 << 20, microseconds: 1_000_000, sizes: [4096; 3] };
+        assert_eq!(Gain::of(&[IndependentCalls { sizes: [4 << 20; 3], ..small.clone() }]), None, "large calls");
+        let gain = Gain::of(&[small]).unwrap();
+        assert_eq!((gain.calls, gain.bytes, gain.seconds), (2000, 8 << 20, 1.0));
         assert_eq!(gain.how.last(), Some(&MPI_IO));
-        assert!(gain.text().starts_with("2000 small independent calls of 4160000 bytes took 1.0000 s"));
+        assert!(gain.text().starts_with("2000 small independent calls of 8388608 bytes took 1.0000 s"));
     }
 }

@@ -11,6 +11,8 @@
 //! | [`hints`] | the hints of a file |
 //! | [`counts`], [`failures`], [`deletions`] | counts of calls, of failed calls, and of calls that deleted nothing |
 //! | [`gain`] | which independent calls would gain from being collective |
+//! | [`rank_files`] | one report for the files that single ranks open by themselves |
+//! | [`last_report`] | the last report, for Python |
 //! | [`report`], [`job`] | TRIB_REPORT; what was accelerated of a job, and the line about it in the site's log |
 
 pub mod arguments;
@@ -22,8 +24,10 @@ pub mod files;
 pub mod gain;
 pub mod hints;
 pub mod job;
+pub mod last_report;
 pub mod own_handle;
 pub mod pending;
+pub mod rank_files;
 pub mod report;
 pub mod sieving;
 pub mod single_rank;

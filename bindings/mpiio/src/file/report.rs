@@ -8,9 +8,9 @@ use std::sync::OnceLock;
 use serde::Serialize;
 use std::ffi::c_int;
 use tributary::Hints;
-use tributary::engine::{LearnedFacts, Limit, LimitedBy, Path, Seconds, binding};
+use tributary::engine::{LearnedFacts, Limit, LimitedBy, Path, Seconds, binding, capture};
 use tributary::fabric::mpi::error_text;
-use tributary::hints::Unused;
+use tributary::hints::{FileHints, Unused};
 use tributary_bindings::hints::not_of_the_file;
 
 use crate::file::backend::Runner;
@@ -20,6 +20,8 @@ use crate::file::failures::FailedCalls;
 use crate::file::files::OpenFile;
 use crate::file::gain::Gain;
 use crate::file::hints::{effective, passed_on};
+use crate::file::last_report;
+use crate::file::rank_files::{self, RankFiles};
 use crate::mpi::interposition;
 
 /// Hint that `calls::pnetcdf` adds to PnetCDF's hints.
@@ -32,10 +34,14 @@ enum Style {
     Json,
 }
 
-/// The report of one file, which is printed as a table or as JSON.
+/// The report of one file, or of all files that single ranks have opened, which is printed as a table or as JSON.
 #[derive(Debug, Serialize)]
 pub struct Report {
+    /// Name of the file; of several files their number and that of their ranks, as text.
     pub file: String,
+    /// Number of files that single ranks have opened; left out if the report is of one file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub files: Option<u64>,
     /// The version of this library.
     pub version: &'static str,
     /// The path of this library, as the dynamic linker knows it.
@@ -46,7 +52,7 @@ pub struct Report {
     pub engine: Option<Engine>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub not_taken: Option<String>,
-    pub accelerated: BTreeMap<&'static str, Ran>,
+    pub accelerated: BTreeMap<String, Ran>,
     pub passed_through: Vec<LeftToMpi>,
     /// Independent calls that would gain from being collective; left out if there are none.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -55,7 +61,7 @@ pub struct Report {
     #[serde(skip)]
     has_several_ranks: bool,
     /// Seconds of the first rank in functions that neither read nor write, by function.
-    pub other_calls: BTreeMap<&'static str, f64>,
+    pub other_calls: BTreeMap<String, f64>,
     /// Calls that failed on the first rank with an error of this library; left out if there were none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failed: Option<FailedCalls>,
@@ -133,20 +139,11 @@ impl Report {
             Runner::Mpi(_) | Runner::InUse(_) => false,
         };
         Some(Self {
-            file: open.backend.path.display().to_string(),
-            version: env!("CARGO_PKG_VERSION"),
-            library: interposition::path().display().to_string(),
-            loaded: interposition::current().name(),
             engine,
             not_taken,
-            accelerated: counts.ran.clone(),
-            passed_through: Vec::new(),
-            could_be_collective: None,
+            accelerated: counts.ran.iter().map(|(call, ran)| (call.to_string(), ran.clone())).collect(),
             has_several_ranks,
-            other_calls: counts.other_calls().into_iter().collect(),
-            failed: None,
             past_cache: counts.past_cache,
-            deletions_in_vain: None,
             hint_added: open.is_of_pnetcdf.then_some(DRIVER_ADDED),
             hints_not_used,
             hint_sources: open.asked.used().map(|(key, source)| (key.to_string(), source.to_string())).collect(),
@@ -157,21 +154,48 @@ impl Report {
             seconds: counts.seconds(),
             limit: counts.seconds().limit(),
             exchanged: counts.has_exchanged(),
-            style,
+            ..Self::empty(open.backend.path.display().to_string(), style)
         })
     }
 
-    /// Prints the report of a file at `path` that MPI could not open, with MPI's text for the `code`, if a report is wanted. One
-    /// rank calls it. Local.
-    pub fn of_failed_open(path: &std::path::Path, code: c_int) {
-        let Some(style) = wanted() else { return };
-        let report = Self {
-            file: path.display().to_string(),
+    /// Returns the report of a file at `path` that MPI could not open, with MPI's text for the `code`; None if no report is
+    /// wanted. Local.
+    pub fn of_failed_open(path: &std::path::Path, code: c_int) -> Option<Self> {
+        let why = format!("not opened: MPI_File_open: {}", error_text(code));
+        Some(Self { not_taken: Some(why), ..Self::empty(path.display().to_string(), wanted()?) })
+    }
+
+    /// Returns the report of files that single ranks have opened; None if no report is wanted. Local.
+    pub fn of_rank_files(all: RankFiles) -> Option<Self> {
+        let RankFiles { files, ranks, left_to_mpi, accelerated, passed_through, other_calls, failed, .. } = all;
+        let (what, whose) = (plural(files, "file"), plural(ranks, "rank"));
+        let left = left_to_mpi.into_iter().map(|(why, files)| format!("{files} {}: {why}", plural(files, "file")));
+        let left = left.collect::<Vec<_>>().join("; ");
+        Some(Self {
+            files: Some(files),
+            not_taken: Some(left).filter(|left| !left.is_empty()),
+            accelerated,
+            passed_through,
+            other_calls,
+            failed: Some(failed).filter(|failed| failed.calls > 0),
+            hints_not_used: all.hints_not_used,
+            paths: all.paths,
+            paths_in_words: all.paths_in_words,
+            seconds: all.seconds,
+            ..Self::empty(format!("{files} {what} that {ranks} {whose} opened by themselves"), wanted()?)
+        })
+    }
+
+    /// Returns a report without numbers.
+    fn empty(file: String, style: Style) -> Self {
+        Self {
+            file,
+            files: None,
             version: env!("CARGO_PKG_VERSION"),
             library: interposition::path().display().to_string(),
             loaded: interposition::current().name(),
             engine: None,
-            not_taken: Some(format!("not opened: MPI_File_open: {}", error_text(code))),
+            not_taken: None,
             accelerated: BTreeMap::new(),
             passed_through: Vec::new(),
             could_be_collective: None,
@@ -191,14 +215,20 @@ impl Report {
             limit: None,
             exchanged: false,
             style,
-        };
-        report.print();
+        }
     }
 
-    /// Sets the calls that MPI ran, of all ranks.
-    pub fn set_passed_through(&mut self, all: Vec<LeftToMpi>) {
-        self.could_be_collective = self.has_several_ranks.then(|| Gain::of(&all)).flatten();
-        self.passed_through = all;
+    /// Prints the report, or adds it to that of all files that single ranks have opened if the file `has_one_rank` of several of the
+    /// program. Local.
+    pub fn deliver(self, has_one_rank: bool) {
+        last_report::keep(serde_json::to_string(&self).unwrap_or_default());
+        if has_one_rank && rank_files::are_added() { rank_files::add(self.into()) } else { self.print() }
+    }
+
+    /// Sets the calls that MPI ran, by the counts of all ranks.
+    pub fn set_passed_through(&mut self, counts: &CallCounts) {
+        self.could_be_collective = self.has_several_ranks.then(|| Gain::of(&counts.independent_calls())).flatten();
+        self.passed_through = counts.all_left_to_mpi();
     }
 
     /// Prints the report to standard error with one write, so that launchers do not mix it with other ranks' output.
@@ -217,7 +247,7 @@ impl Report {
         rows.extend(interposition::is_component().then(|| ("loaded as", self.loaded.to_string())));
         rows.extend(self.engine.iter().flat_map(|engine| engine.rows(self.exchanged)));
         rows.extend(self.not_taken.iter().map(|why| ("left to MPI", why.clone())));
-        let ran = |(call, ran): (&&str, &Ran)| ("accelerated", format!("{} {call}, {} bytes", ran.calls, ran.bytes));
+        let ran = |(call, ran): (&String, &Ran)| ("accelerated", format!("{} {call}, {} bytes", ran.calls, ran.bytes));
         rows.extend(self.accelerated.iter().map(ran));
         let left = |all: &LeftToMpi| ("passed through", left_text(all));
         rows.extend(self.passed_through.iter().map(left));
@@ -252,23 +282,53 @@ impl Report {
     /// calls.
     fn speed(&self) -> Option<String> {
         let bytes: u64 = self.accelerated.values().map(|ran| ran.bytes).sum();
+        // The seconds of several files are those of all ranks together.
+        if self.files.is_some() {
+            return None;
+        }
         let rate = bytes as f64 / f64::from(1 << 20) / self.seconds.total;
         let digits = if rate < 10.0 { 2 } else { 0 };
         (bytes > 0 && self.seconds.total > 0.0).then(|| format!("{rate:.digits$} MiB/s"))
     }
 }
 
-/// Passes the hints that were set to the engine, which writes them into a capture. Local.
-pub fn describe_hints(open: &mut OpenFile, counts: &CallCounts) {
-    let unused = not_used(open, counts, None);
-    if let Runner::Engine(file) = &mut open.backend.runner {
-        binding::describe_hints(file, &open.asked, unused);
+impl From<Report> for RankFiles {
+    fn from(report: Report) -> Self {
+        Self {
+            files: 1,
+            ranks: 1,
+            left_to_mpi: report.not_taken.into_iter().map(|why| (why, 1)).collect(),
+            accelerated: report.accelerated,
+            passed_through: report.passed_through,
+            other_calls: report.other_calls,
+            failed: report.failed.unwrap_or_default(),
+            hints_not_used: report.hints_not_used,
+            paths: report.paths,
+            paths_in_words: report.paths_in_words,
+            seconds: report.seconds,
+        }
     }
+}
+
+/// Passes the hints that were set, those that were `unused`, and calls that are not captured to the engine, which writes them into a
+/// capture. Local.
+pub fn describe(runner: &mut Runner, asked: &FileHints, unused: Vec<Unused>, counts: &CallCounts) {
+    if let Runner::Engine(file) = runner
+        && capture::is_wanted()
+    {
+        binding::describe_hints(file, asked, unused);
+        binding::describe_not_captured(file, counts.not_captured(), counts.independent_calls());
+    }
+}
+
+/// Returns true if reports or captures are wanted, which have the times of all calls. Local.
+pub fn is_timed() -> bool {
+    is_wanted() || capture::is_wanted()
 }
 
 /// Returns the hints that were set and had no effect: first hints that were ignored, then hints in force that nothing
 /// used.
-fn not_used(open: &OpenFile, counts: &CallCounts, not_taken: Option<&str>) -> Vec<Unused> {
+pub fn not_used(open: &OpenFile, counts: &CallCounts, not_taken: Option<&str>) -> Vec<Unused> {
     let exchanged = counts.has_exchanged();
     let why = |key: &str| match (&open.backend.runner, not_taken) {
         (_, Some(why)) => Some(format!("MPI ran the calls of the file: {why}")),
@@ -422,8 +482,8 @@ fn left_text(LeftToMpi { call, why, calls, moved }: &LeftToMpi) -> String {
 }
 
 /// Returns the seconds of functions that neither read nor write, as text; None if they took no time.
-fn others_text(others: &BTreeMap<&'static str, f64>) -> Option<String> {
-    let mut others: Vec<_> = others.iter().map(|(call, seconds)| (*call, *seconds)).collect();
+fn others_text(others: &BTreeMap<String, f64>) -> Option<String> {
+    let mut others: Vec<_> = others.iter().map(|(call, seconds)| (&**call, *seconds)).collect();
     others.sort_by(|one, other| other.1.total_cmp(&one.1));
     let all: f64 = others.iter().map(|(_, seconds)| seconds).sum();
     // A shorter time would be printed as 0.

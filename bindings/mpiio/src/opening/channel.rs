@@ -105,7 +105,7 @@ pub struct Wants<'a> {
     pub stall_timeout: usize,
     /// True if this rank lets ranks of its host share memory.
     pub shares: bool,
-    /// True if this rank wants a report of the file.
+    /// True if this rank wants a report or a capture of the file.
     pub report: bool,
 }
 
@@ -115,8 +115,10 @@ pub struct TakenFile {
     pub endpoint: Endpoint,
     /// Place in a group that the endpoint goes back to when the file is closed.
     pub seat: Slot,
-    /// True if any rank wants a report of the file; the same on all ranks.
+    /// True if any rank wants a report or a capture of the file; the same on all ranks.
     pub is_reported: bool,
+    /// True if the file's ranks are all ranks of the program, in several processes; the same on all ranks.
+    pub is_of_world: bool,
 }
 
 /// Returns an endpoint for a file on `comm`; or the reason why the engine cannot take the file, the same on all ranks.
@@ -147,7 +149,7 @@ pub unsafe fn take(comm: MPI_Comm, wants: Wants<'_>) -> Result<Result<TakenFile,
         }
         // SAFETY: MPI is initialised, and `comm` is an intracommunicator.
         let own = unsafe { own(comm, &wait) };
-        return Ok(own.map(|endpoint| TakenFile { endpoint, seat: Slot::Own, is_reported }));
+        return Ok(own.map(|endpoint| TakenFile { endpoint, seat: Slot::Own, is_reported, is_of_world: is_world }));
     }
     let group = match found {
         Some(number) if agreed.has(OpenOffer::HAS_GROUP) => number,
@@ -170,7 +172,7 @@ pub unsafe fn take(comm: MPI_Comm, wants: Wants<'_>) -> Result<Result<TakenFile,
         let waiting = endpoint.waiting().clone();
         waiting.wait(pin!(meet_hosts(&mut endpoint)))?;
     }
-    Ok(Ok(TakenFile { endpoint, seat, is_reported }))
+    Ok(Ok(TakenFile { endpoint, seat, is_reported, is_of_world: is_world }))
 }
 
 /// Returns an endpoint for a file of a single rank, or the reason why the engine cannot take the file. Local: sends no
@@ -184,7 +186,8 @@ fn take_single(wants: Wants<'_>) -> Result<TakenFile, String> {
     drop(groups);
     let has_the_whole_program = has_all_ranks(1) && has_one_thread_at_a_time().unwrap_or(false);
     let seat = Slot::Single { has_the_whole_program };
-    Ok(TakenFile { endpoint: Endpoint::new(Box::new(SingleRank::new())), seat, is_reported: wants.report })
+    let endpoint = Endpoint::new(Box::new(SingleRank::new()));
+    Ok(TakenFile { endpoint, seat, is_reported: wants.report, is_of_world: false })
 }
 
 /// Returns `own` if it is a success on all ranks of `comm`, otherwise the reason why some ranks failed. Collective:

@@ -57,7 +57,7 @@ impl OpenOffer {
     pub const HAS_ROOM: u64 = 4;
     /// Flag: this rank may share memory with others.
     pub const SHARES: u64 = 8;
-    /// Flag: this rank wants no report.
+    /// Flag: this rank wants no report and no capture.
     pub const QUIET: u64 = 16;
     /// Flag: the library is preloaded on this rank.
     const PRELOADED: u64 = 32;

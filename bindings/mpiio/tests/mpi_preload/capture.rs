@@ -35,6 +35,28 @@ fn a_program_is_captured() {
     }
 }
 
+/// A file that ranks write by themselves has a capture, too: how often, how much and how long, and how the calls become
+/// collective.
+#[test]
+fn independent_calls_are_counted_in_a_capture() {
+    for (small, has_writes) in [("2000", true), ("0", false)] {
+        let directory = tempfile::tempdir().unwrap();
+        let launch = Launch::new(RANKS, &compile("independent.c")).with_library();
+        let outcome = launch.env("TRIB_CAPTURE", directory.path().display().to_string()).arg(small).run();
+        let capture = Capture::open(directory.path().join("file.tribcap")).unwrap();
+        assert_eq!((capture.header().ranks, capture.calls()), (RANKS, 0), "{}", outcome.stderr);
+        let independent = capture.independent().unwrap();
+        let write = independent.iter().find(|all| all.function == "write_at");
+        assert_eq!(write.is_some(), has_writes, "{independent:?}");
+        if let Some(write) = write {
+            assert_eq!((write.calls, write.bytes), (RANKS as u64 * 2000, RANKS as u64 * 2000 * 4096), "{write:?}");
+            assert!(write.microseconds > 0 && write.sizes == [4096; 3], "{write:?}");
+        }
+        let others = capture.header().not_captured.clone().unwrap();
+        assert!(others.how.iter().any(|how| how.contains("end in _all")) && others.left.is_empty(), "{others:?}");
+    }
+}
+
 /// If one rank does not ask for a capture, there is none, the program works as before, and one line says why.
 #[test]
 fn ranks_that_differ_have_no_capture() {

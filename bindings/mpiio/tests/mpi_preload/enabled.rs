@@ -81,6 +81,59 @@ fn too_late_is_an_error_that_says_so() {
     assert!(said.starts_with("libmp") && said.contains(due), "{said}");
 }
 
+/// Writes a file with reports, hints and captures by arguments, and looks at the report on its first rank.
+const ARGUMENTS: &str = r#"
+import tributary_io
+try:
+    tributary_io.enable(report="page")
+except ValueError as error:
+    assert str(error) == "report='page'; allowed: True, False, 'json'", error
+hints = {"trib_shared_memory": "disable", "cb_nodes": 1}
+tributary_io.enable(report="json", hints=hints, capture="runs")
+from mpi4py import MPI
+world = MPI.COMM_WORLD
+assert tributary_io.report() is None
+file = MPI.File.Open(world, "data", MPI.MODE_CREATE | MPI.MODE_WRONLY)
+file.Write_at_all(world.rank, bytes([world.rank]))
+file.Close()
+last = tributary_io.report()
+assert (last is not None) == (world.rank == 0), last
+assert last is None or last["file"].endswith("/data") and last["hints"]["cb_nodes"] == "1", last
+own = MPI.File.Open(MPI.COMM_SELF, f"own-{world.rank}", MPI.MODE_CREATE | MPI.MODE_WRONLY)
+own.Write_at_all(0, b"own")
+own.Close()
+assert tributary_io.report()["file"].endswith(f"/own-{world.rank}"), tributary_io.report()
+print("ok")
+"#;
+
+#[test]
+fn arguments_ask_for_reports_hints_and_captures() {
+    let written = tempfile::Builder::new().suffix(".py").tempfile().unwrap();
+    std::fs::write(written.path(), ARGUMENTS).unwrap();
+    let outcome = mpi4py::python(3, written.path()).env("PYTHONPATH", package().display().to_string()).run();
+    assert_eq!(outcome.stdout.matches("ok").count(), 3, "{}{}", outcome.stdout, outcome.stderr);
+    let report = outcome.reports.first().unwrap_or_else(|| panic!("{}", outcome.stderr));
+    assert_eq!(report.hints.get("trib_shared_memory").map(String::as_str), Some("disable"), "{report:?}");
+    assert!(outcome.folder.path().join("runs/data.tribcap").exists(), "{}", outcome.stderr);
+    // mpi4py lets all threads call MPI; the files of single ranks have one report all the same.
+    let files: Vec<_> = outcome.reports.iter().filter_map(|report| report.files).collect();
+    assert_eq!(files, [3], "{}", outcome.stderr);
+}
+
+/// The reason why the library did not open a file is in its report: nobody reads the standard error of a notebook's kernel.
+#[test]
+fn a_hint_that_is_not_allowed_is_in_the_report() {
+    let text = "import tributary_io\ntributary_io.enable(report=True, hints={'cb_nodes': 'many'})\nfrom mpi4py import MPI\n\
+                file = MPI.File.Open(MPI.COMM_WORLD, 'data', MPI.MODE_CREATE | MPI.MODE_WRONLY)\ntry:\n    \
+                file.Write_at_all(0, b'a')\nexcept MPI.Exception:\n    print('refused')\nfile.Close()\n\
+                print(tributary_io.report()['not_taken'])\n";
+    let written = tempfile::Builder::new().suffix(".py").tempfile().unwrap();
+    std::fs::write(written.path(), text).unwrap();
+    let said = mpi4py::python(1, written.path()).env("PYTHONPATH", package().display().to_string()).run().stdout;
+    assert!(said.starts_with("refused\nthe library did not open the file: "), "{said}");
+    assert!(said.contains("cb_nodes") && said.contains("`many` is not allowed"), "{said}");
+}
+
 #[test]
 fn the_cells_of_the_notebook() {
     for ranks in [1, 3] {

@@ -70,6 +70,27 @@ fn independent_calls_that_would_gain_have_a_line() {
     );
 }
 
+/// Files that each rank opens by itself have one report, of all ranks if these know of each other by a file of all of them, or else
+/// of each rank.
+#[test]
+fn files_of_single_ranks_have_one_report() {
+    const FILES: u64 = 60;
+    let launch = Launch::new(RANKS, &compile("many.c")).with_library();
+    let count = FILES.to_string();
+    let outcome = launch.clone().arg("world").arg("1").arg("self").arg(&count).run();
+    let of_several: Vec<_> = outcome.reports.iter().filter(|report| report.files.is_some()).collect();
+    let [all] = of_several[..] else { panic!("{}", outcome.stderr) };
+    assert_eq!((all.files, all.ranks), (Some(FILES * RANKS as u64), None), "{all:?}");
+    assert_eq!(all.file, format!("{} files that {RANKS} ranks opened by themselves", FILES * RANKS as u64));
+    let calls: u64 = all.accelerated.values().map(|ran| ran.calls).sum();
+    assert!(calls >= FILES * RANKS as u64 && all.seconds["total"] > 0.0, "{all:?}");
+    let table = launch.clone().arg("world").arg("1").arg("self").arg(&count).env("TRIB_REPORT", "1").run();
+    assert_eq!(table.stderr.matches("that 3 ranks opened by themselves").count(), 1, "{}", table.stderr);
+    let own = launch.arg("self").arg(&count).run();
+    let files: Vec<_> = own.reports.iter().map(|report| report.files).collect();
+    assert_eq!(files, [Some(FILES); RANKS], "{}", own.stderr);
+}
+
 /// All ranks delete one file: each call reaches MPI, and the report of the next file says how many found nothing. A
 /// single rank that deletes a missing file is not worth a line.
 #[test]

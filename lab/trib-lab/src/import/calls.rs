@@ -39,6 +39,8 @@ pub fn header(log: &Log, file: &str, module: Module, calls: &[Window]) -> Result
         program: log.program.clone(),
         library: format!("{module} of Darshan log {}", log.version),
         mpi: None,
+        job: None,
+        started: None,
         opened: log.started + start,
         seconds: end - start,
         ranks,
@@ -49,6 +51,7 @@ pub fn header(log: &Log, file: &str, module: Module, calls: &[Window]) -> Result
         aggregators: Vec::new(),
         hints: BTreeMap::new(),
         asked: None,
+        not_captured: None,
     })
 }
 

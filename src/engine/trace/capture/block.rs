@@ -9,6 +9,7 @@ use tributary_base::wire::varint::Varints;
 use tributary_base::wire::{self, Wire};
 
 use crate::access::{BufferLayout, Direction, Extent, Extents, Packer};
+use crate::engine::trace::capture::independent::{self, IndependentCalls};
 use crate::engine::trace::report::Seconds;
 use crate::engine::trace::timeline::{RankTimeline, Round};
 use crate::error::{Error, Result};
@@ -20,6 +21,8 @@ const LIST: u64 = 1;
 const CALL: u64 = 2;
 /// Tag of the record with the rank's timeline.
 const TIMELINE: u64 = 3;
+/// Tag of the record with the rank's independent calls.
+const INDEPENDENT: u64 = 4;
 
 /// Flag of a call: it was a read, not a write.
 const READ: u64 = 1;
@@ -107,6 +110,11 @@ impl BlockWriter {
         self.record(TIMELINE, body);
     }
 
+    /// Appends the independent calls of the rank.
+    pub fn add_independent(&mut self, all: &[IndependentCalls]) {
+        self.record(INDEPENDENT, &independent::body(all));
+    }
+
     fn record(&mut self, tag: u64, body: &[u8]) {
         Varints([tag, body.len() as u64]).encode(&mut self.out);
         self.out.extend_from_slice(body);
@@ -147,6 +155,23 @@ pub fn decode_all(block: &Bytes) -> Result<(Vec<Call>, Option<RankTimeline>)> {
         }
     }
     Ok((calls, timeline))
+}
+
+/// Decodes the independent calls of a block, and skips all else; none if the block does not have them. O(records).
+///
+/// # Errors
+/// The same errors as [`decode`].
+pub fn decode_independent(block: &Bytes) -> Result<Vec<IndependentCalls>> {
+    let mut rest = block.clone();
+    while !rest.is_empty() {
+        let at = block.len() - rest.len();
+        let damaged = |what: &str| Error::codec(at, what.to_string());
+        let (tag, body) = next_record(&mut rest).ok_or_else(|| damaged("a record is cut"))?;
+        if tag == INDEPENDENT {
+            return independent::decode(&body).ok_or_else(|| damaged("independent calls that cannot be decoded"));
+        }
+    }
+    Ok(Vec::new())
 }
 
 /// Removes the first record from `block`. Returns its tag and its body; `None` if it is cut.
@@ -294,6 +319,19 @@ mod tests {
         assert_eq!(decode_all(&block).unwrap(), (Vec::new(), Some(timeline)));
         assert_eq!(decode_all(&Bytes::new()).unwrap(), (Vec::new(), None));
         assert!((1..block.len()).all(|cut| decode_all(&block.slice(..cut)).is_err()), "a cut timeline is damage");
+    }
+
+    #[test]
+    fn independent_calls_stand_beside_the_others() {
+        let function = "write_at".to_string();
+        let all = vec![IndependentCalls { function, calls: 3, bytes: 12, microseconds: 7, sizes: [4; 3] }];
+        let mut encoder = BlockWriter::default();
+        encoder.add_call(Direction::Read, false, (ListPlace::default(), None), Duration::ZERO, Duration::ZERO);
+        encoder.add_independent(&all);
+        let block = Bytes::from(encoder.finish());
+        assert_eq!((decode(&block).unwrap().len(), decode_independent(&block).unwrap()), (1, all));
+        assert_eq!(decode_independent(&Bytes::new()).unwrap(), []);
+        assert!(decode_independent(&block.slice(..block.len() - 1)).is_err());
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::engine::trace::capture::independent::NotCaptured;
 use crate::error::{Error, Result};
 use crate::hints::Unused;
 
@@ -33,6 +34,12 @@ pub struct Header {
     /// Name and version of the MPI library; `None` if the ranks were threads.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mpi: Option<String>,
+    /// Number of the scheduler's job; `None` without one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub job: Option<String>,
+    /// Time at which the process of rank 0 started, in seconds since 1970; `None` if the system does not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub started: Option<f64>,
     /// Time of the open, in seconds since 1970.
     pub opened: f64,
     /// Time from the open to the close, in seconds.
@@ -54,6 +61,9 @@ pub struct Header {
     /// The hints that the user gave, if rank 0 has called `binding::describe_hints`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asked: Option<Asked>,
+    /// Calls that are not in the capture, if rank 0 has called `binding::describe_not_captured`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub not_captured: Option<NotCaptured>,
 }
 
 /// The hints that the user gave for a file.

@@ -12,11 +12,13 @@
 //! | `target` | directory and size limit of captures |
 //! | `recording` | the calls that a rank keeps while a file is open |
 //! | [`block`] | encodes and decodes the calls of one rank |
+//! | [`independent`] | the calls on a file that its capture does not hold |
 //! | [`layout`] | encodes and decodes the whole capture: preamble, header, index |
 //! | [`reader`] | [`Capture`]: reads a capture |
 //! | `writer` | writes a capture of calls in memory, by one process |
 
 pub mod block;
+pub mod independent;
 pub mod layout;
 pub mod reader;
 pub(in crate::engine) mod recording;
@@ -29,6 +31,7 @@ pub fn is_wanted() -> bool {
 }
 
 pub use block::Call;
+pub use independent::{IndependentCalls, LeftCalls, NotCaptured, SmallCalls};
 pub use layout::{Asked, Header};
 pub use reader::{CallOutcome, Capture};
 pub use target::CaptureTarget;

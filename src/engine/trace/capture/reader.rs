@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::engine::trace::capture::block::{self, Call};
+use crate::engine::trace::capture::independent::{self, IndependentCalls};
 use crate::engine::trace::capture::layout::{Header, PartEntry, read_front};
 use crate::engine::trace::report::CallReport;
 use crate::engine::trace::timeline::RankTimeline;
@@ -131,6 +132,21 @@ impl Capture {
             .map_err(|cause| no_capture(&self.path, &format!("damaged block of rank {rank}: {cause}")))?;
         calls.truncate(self.calls() as usize);
         Ok((calls, timeline))
+    }
+
+    /// Returns the independent calls of all ranks, by function; none if the capture does not have them. O(encoded bytes).
+    ///
+    /// # Errors
+    /// The same errors as [`Capture::rank`].
+    pub fn independent(&self) -> Result<Vec<IndependentCalls>> {
+        let mut sums = Vec::new();
+        for (rank, entry) in self.ranks.iter().enumerate() {
+            let block = self.part(entry, &format!("the block of rank {rank}"))?;
+            let of_rank = block::decode_independent(&block.into())
+                .map_err(|cause| no_capture(&self.path, &format!("damaged block of rank {rank}: {cause}")))?;
+            independent::add(&mut sums, of_rank);
+        }
+        Ok(sums)
     }
 
     /// Returns the outcome of each call. O(calls).

@@ -6,6 +6,7 @@ use serde_json::json;
 
 use crate::access::{BufferLayout, Direction, Extents};
 use crate::engine::trace::capture::block::{BlockWriter, ListPlace, timeline_body};
+use crate::engine::trace::capture::independent::{IndependentCalls, NotCaptured};
 use crate::engine::trace::capture::layout::Asked;
 use crate::engine::trace::capture::target::CaptureTarget;
 use crate::engine::trace::report::CallReport;
@@ -39,6 +40,10 @@ pub struct Recording {
     is_full: bool,
     /// The hints that the user gave.
     pub asked: Option<Asked>,
+    /// Calls that are not recorded.
+    pub not_captured: Option<NotCaptured>,
+    /// Independent calls of this rank.
+    pub independent: Vec<IndependentCalls>,
 }
 
 /// A recorded call, with its lists by number.
@@ -58,7 +63,21 @@ impl Recording {
         let room = target.limit / ranks as u64;
         let reports = (rank == 0).then(String::new);
         let opened = clock::now();
-        Self { target, opened, room, block, held, held_bytes, calls, reports, made: 0, is_full: false, asked: None }
+        Self {
+            target,
+            opened,
+            room,
+            block,
+            held,
+            held_bytes,
+            calls,
+            reports,
+            made: 0,
+            is_full: false,
+            asked: None,
+            not_captured: None,
+            independent: Vec::new(),
+        }
     }
 
     /// Returns the directory and limit of the capture.
@@ -158,12 +177,15 @@ impl Recording {
     pub fn finish(mut self, timeline: Option<RankTimeline>) -> Finished {
         self.encode();
         let timeline = timeline.map(|timeline| timeline_body(&timeline)).filter(|body| body.len() as u64 <= self.room);
-        let Self { mut block, calls, reports, made, .. } = self;
+        let Self { mut block, calls, reports, made, independent, .. } = self;
         for RecordedCall { direction, failed, file, memory, start, took } in &calls {
             block.add_call(*direction, *failed, (*file, *memory), *start, *took);
         }
         if let Some(timeline) = timeline {
             block.add_timeline(&timeline);
+        }
+        if !independent.is_empty() {
+            block.add_independent(&independent);
         }
         let recorded = calls.len() as u64;
         Finished { block: block.finish(), recorded, made, reports: reports.unwrap_or_default() }

@@ -1,11 +1,13 @@
-//! All captures of a folder as one job: where the time of the job's collective calls went, by file and by call, the
+//! All captures of a run as one job: where the time of the job's collective calls went, by file and by call, the
 //! slowest first.
 //!
 //! | module | holds |
 //! |---|---|
+//! | `runs` | the captures of a folder, by runs |
 //! | [`text`], [`page`] | the job as text for a terminal, and as an HTML page that prints on two sheets |
 
 mod page;
+mod runs;
 mod text;
 
 use std::path::{Path, PathBuf};
@@ -14,20 +16,17 @@ use serde::Serialize;
 use tributary::engine::Capture;
 
 use super::account::Account;
-use super::sentences::{Copying, meaning, phases, reason, reason_in_short, title};
+use super::sentences::{Copying, NOTABLE, meaning, phases, reason, reason_in_short, title};
 use crate::Failure;
 use crate::numbers::{brief as time, counted, percent};
 
 pub use page::html;
+pub use runs::{Run, by_time, runs};
 pub use text::of as words;
 
 /// Maximum number of calls that are kept: the slowest calls of all files.
 const CALLS: usize = 100;
-/// Extension of the file name of a capture, and of a capture that is incomplete because its program ended first.
-const ENDING: &str = "tribcap";
-const UNFINISHED: &str = "unfinished";
-
-/// All captures of a folder, with their sums and the slowest calls.
+/// All captures of a run, with their sums and the slowest calls.
 #[derive(Serialize)]
 pub struct Job {
     /// Names of the programs (argument 0).
@@ -58,6 +57,8 @@ pub struct Job {
     pub calls: Vec<OfCall>,
     /// Number of incomplete captures, which the other numbers leave out.
     pub unfinished: usize,
+    /// Number of earlier runs in the folder, which the other numbers leave out.
+    pub earlier_runs: usize,
 }
 
 /// A file of the job, from one open to the close; each has its own capture.
@@ -86,6 +87,9 @@ pub struct OfFile {
     /// Step in which the ranks copied data.
     #[serde(skip)]
     pub copying: Copying,
+    /// Time of a rank in calls on this file that are not in the capture, in seconds: independent calls, and functions that neither
+    /// read nor write.
+    pub elsewhere: f64,
     /// Advice on how to make the calls on this file faster.
     pub advice: Vec<String>,
 }
@@ -111,23 +115,6 @@ pub struct OfCall {
     pub longest: String,
 }
 
-/// Returns the captures of a folder, sorted by name, and the number of incomplete captures.
-///
-/// # Errors
-/// The folder cannot be read, or has no capture.
-pub fn captures(folder: &Path) -> Result<(Vec<PathBuf>, usize), Failure> {
-    let fail = |what: String| Failure::new(format!("{}: {what}", folder.display()));
-    let entries = std::fs::read_dir(folder).map_err(|cause| fail(cause.to_string()))?;
-    let ends = |path: &Path, with: &str| path.extension().is_some_and(|ending| ending == with);
-    let all = entries.map(|entry| entry.map(|entry| entry.path())).collect::<Result<Vec<_>, _>>()?;
-    let mut whole: Vec<PathBuf> = all.iter().filter(|path| ends(path, ENDING)).cloned().collect();
-    whole.sort();
-    match whole.is_empty() {
-        true => Err(fail(format!("no capture; allowed: a folder with files NAME.{ENDING}, as TRIB_CAPTURE names it"))),
-        false => Ok((whole, all.iter().filter(|path| ends(path, UNFINISHED)).count())),
-    }
-}
-
 impl Job {
     /// Reads captures one after the other, so that the memory needed is that of the largest capture.
     ///
@@ -149,6 +136,7 @@ impl Job {
             files: Vec::new(),
             calls: Vec::new(),
             unfinished,
+            earlier_runs: 0,
         };
         let mut closed = f64::NEG_INFINITY;
         for path in captures {
@@ -171,6 +159,25 @@ impl Job {
         }
         job.seconds = closed - job.opened;
         job.end();
+        Ok(job)
+    }
+
+    /// Returns the job of the newest of several runs, whose captures are in `folder`.
+    ///
+    /// # Errors
+    /// The errors of [`Job::of`].
+    pub fn newest(runs: &[Run], folder: &Path) -> Result<Self, Failure> {
+        let Some((newest, earlier)) = runs.split_last() else { return Self::of(&[], 0) };
+        let mut job = Self::of(&newest.captures, newest.unfinished)?;
+        job.earlier_runs = earlier.len();
+        if !earlier.is_empty() {
+            let (folder, own) = (folder.display(), newest.folder.display());
+            let runs = counted(runs.len() as u64, "run");
+            job.summary.insert(
+                0,
+                format!("{folder} has captures of {runs}. This is the newest, of {}, in {own}.", job.date()),
+            );
+        }
         Ok(job)
     }
 
@@ -205,6 +212,7 @@ impl Job {
             waited: account.by_rank.iter().map(|rank| rank.waited).sum(),
             longest,
             copying: Copying::of(account),
+            elsewhere: account.elsewhere.seconds(account.ranks),
             advice: account.advice.iter().map(|advice| advice.says.clone()).collect(),
         });
     }
@@ -262,6 +270,14 @@ impl Job {
         if let Some(OfCall { file, call, took, why, .. }) = self.calls.first() {
             said.push(format!("The slowest call is {call} of {file}, {}: {why}.", time(*took)));
         }
+        let elsewhere: f64 = self.files.iter().map(|file| file.elsewhere).sum();
+        if elsewhere >= NOTABLE && elsewhere > self.in_calls {
+            said.push(format!(
+                "A rank was longer in independent calls and in functions that neither read nor write, {}, which the figures leave \
+                 out.",
+                time(elsewhere)
+            ));
+        }
         if self.programs.len() > 1 {
             said.push("The folder has captures of several programs: the figures are of all of them.".to_string());
         }
@@ -275,12 +291,11 @@ impl Job {
     }
 
     fn next(&self) -> String {
-        let Some(slowest) = self.files.first() else { return String::new() };
-        let capture = slowest.capture.display();
-        match slowest.advice.first() {
-            Some(first) => format!("{}: {first} More: trib explain {capture}", slowest.name),
-            None => format!("Nothing stands out. Hints for a machine: trib-lab advise {capture} --machine NAME"),
-        }
+        let took = |file: &&OfFile| file.in_calls + file.elsewhere;
+        let with_advice = self.files.iter().filter(|file| !file.advice.is_empty());
+        let slowest = with_advice.max_by(|one, other| took(one).total_cmp(&took(other)));
+        let Some(OfFile { name, advice, capture, .. }) = slowest else { return "Nothing stands out.".to_string() };
+        format!("{name}: {} More: trib explain {}", advice.first().map_or("", String::as_str), capture.display())
     }
 
     /// Returns the date and time of the first open, as text.

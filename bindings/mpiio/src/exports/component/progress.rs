@@ -61,7 +61,7 @@ pub fn point_at_file(request: MPI_Request, file: Word) {
     }
 }
 
-/// Ensures that buffered bytes and the line about the job are written when MPI is finalised, by an attribute of
+/// Ensures that buffered bytes, the line about the job and the last report are written when MPI is finalised, by an attribute of
 /// MPI_COMM_SELF: MPI_Finalize deletes it first. Local.
 pub fn watch_the_end() {
     static WATCHED: Once = Once::new();
@@ -97,7 +97,7 @@ unsafe extern "C" fn ends(_comm: MPI_Comm, _key: c_int, _value: *mut c_void, _ex
     unless_inside("MPI_Finalize", || {
         // Writes the buffered bytes of files that the program has not closed.
         tributary::engine::write_everything();
-        finalize::write_line();
+        finalize::end_job();
     });
     ffi::SUCCESS
 }

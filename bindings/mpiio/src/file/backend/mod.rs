@@ -13,9 +13,11 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use tributary::engine::{WritersBeside, binding};
+use tributary::collectives::allreduce;
+use tributary::engine::{WritersBeside, binding, capture};
 use tributary::fabric::Waiting;
 use tributary::fabric::shared::CallBoard;
+use tributary::schedule::ReduceOp;
 use tributary::{Endpoint, Error, File, Hints};
 use tributary_abi::constants;
 use tributary_bindings::opening::decided_by;
@@ -61,8 +63,10 @@ pub struct Backend {
     pub is_first: bool,
     /// Library that runs collective calls.
     pub runner: Runner,
-    /// True if any rank wants a report of the file; the same on all ranks.
+    /// True if any rank wants a report or a capture of the file; the same on all ranks.
     pub is_reported: bool,
+    /// True if the file has a single rank.
+    pub has_one_rank: bool,
     /// Place that the file's endpoint goes back to when the file is closed, if the file has an endpoint.
     seat: Option<Slot>,
     /// Handle for calls that need no engine, if the file has a single rank.
@@ -95,6 +99,7 @@ impl Backend {
             is_first,
             runner,
             is_reported: false,
+            has_one_rank: false,
             seat,
             single,
             wanted: None,
@@ -151,6 +156,33 @@ impl Backend {
         }
     }
 
+    /// Lets the engine open a file without collective reads and writes in a close by `function`, if all ranks want captures and
+    /// any rank `has_calls`, independent ones: they get into a capture. Collective.
+    ///
+    /// # Errors
+    /// Any error of the MPI library. If the open fails on all ranks, there is no capture, and no error.
+    pub async fn start_for_capture(
+        &mut self,
+        function: &'static InterposedFunction,
+        has_calls: bool,
+    ) -> Result<(), Error> {
+        let Runner::NotOpened(unopened) = &mut self.runner else { return Ok(()) };
+        if !self.is_reported || !unopened.has_several_ranks() {
+            return Ok(());
+        }
+        let mut agreed = [u64::from(capture::is_wanted()), u64::from(has_calls)];
+        let waiting = unopened.endpoint.waiting().clone();
+        let ops = [ReduceOp::Min, ReduceOp::Max];
+        waiting.call(pin!(allreduce(&mut unopened.endpoint, &ops, &mut agreed))).await?;
+        if agreed != [1, 1] {
+            return Ok(());
+        }
+        match self.open_in(CallOfUnopened::Transfer, function, "the library did not open the file").await {
+            Err(error) if error.is_unagreed() => Err(error),
+            Ok(()) | Err(_) => Ok(()),
+        }
+    }
+
     /// Lets the engine open the file in a call of `function`, unless the engine has tried before. Collective.
     ///
     /// # Errors
@@ -196,7 +228,13 @@ impl Backend {
         if let Runner::NotOpened(unopened) = std::mem::replace(&mut self.runner, Runner::Mpi(why.to_string())) {
             let at = (&*self.path, self.seat.as_ref());
             // In memory of its own: the future of every call would otherwise have the size of the engine's opening.
-            self.runner = Box::pin(unopened.open(at, self.amode, (call, function))).await?;
+            self.runner = match Box::pin(unopened.open(at, self.amode, (call, function))).await {
+                Ok(runner) => runner,
+                Err(error) => {
+                    self.runner = Runner::Mpi(format!("{why}: {error}"));
+                    return Err(error);
+                }
+            };
         }
         Ok(())
     }

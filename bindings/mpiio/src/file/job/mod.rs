@@ -27,14 +27,16 @@ use crate::file::counts::CallCounts;
 use crate::mpi::abi::{is_world_there, rank, ranks};
 
 /// Number of sums in [`JobSums`].
-const SUMS: usize = 8;
+const SUMS: usize = 9;
 
 /// Sums of this rank, over the files that it has closed.
 static OWN: Mutex<JobSums> = Mutex::new(JobSums([0; SUMS]));
 /// True if all ranks of the program have agreed to write one line together.
 static TOGETHER: AtomicBool = AtomicBool::new(false);
-/// Environment variables that hold the number of the job, for each scheduler.
-const JOBS: [&str; 4] = ["SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "FLUX_JOB_ID"];
+/// Environment variable of Slurm that holds the number of the step inside the job.
+const STEP: &str = "SLURM_STEP_ID";
+/// Environment variables that hold the number of the job in an array of jobs, for each scheduler.
+const ARRAYS: [&str; 2] = ["SLURM_ARRAY_TASK_ID", "PBS_ARRAY_INDEX"];
 
 /// Sums about files and calls, in the order in which [`JobLine::of`] takes them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,6 +51,14 @@ struct JobLine {
     time: u64,
     /// Number of the job from the scheduler's environment variable.
     job: Option<String>,
+    /// Number of the step inside the job, if the scheduler has steps.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    step: Option<String>,
+    /// Number of the job in an array of jobs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    array: Option<String>,
+    /// Name of the host of the rank that writes the line.
+    host: String,
     uid: u32,
     /// Value of the variable `USER`, which the user can change.
     user: Option<String>,
@@ -83,6 +93,8 @@ struct JobCalls {
     accelerated: u64,
     left_to_mpi: u64,
     independent: u64,
+    /// Calls that failed with an error of this library, and opens that failed.
+    failed: u64,
 }
 
 #[derive(Debug, Serialize)]
@@ -101,7 +113,7 @@ impl JobSums {
             of.map(|left| left.calls).sum()
         };
         if !is_first {
-            return Self([0, 0, 0, 0, left(false), 0, 0, 0]);
+            return Self([0, 0, 0, 0, left(false), 0, 0, 0, 0]);
         }
         let ran = &counts.ran;
         let calls = ran.values().map(|ran| ran.calls).sum::<u64>();
@@ -111,7 +123,9 @@ impl JobSums {
         };
         let microseconds = (counts.seconds().total * 1e6) as u64;
         let is_ours = u64::from(calls > 0);
-        Self([is_ours, 1 - is_ours, calls, left(true), left(false), bytes(false), bytes(true), microseconds])
+        let failed = counts.failures.failed().map_or(0, |failed| failed.calls);
+        let bytes = [bytes(false), bytes(true)];
+        Self([is_ours, 1 - is_ours, calls, left(true), left(false), bytes[0], bytes[1], microseconds, failed])
     }
 
     fn has_files(&self) -> bool {
@@ -121,13 +135,16 @@ impl JobSums {
 
 impl JobLine {
     fn from_sums(sums: JobSums, ranks: usize, hosts: Option<usize>) -> Self {
-        let JobSums([ours, others, accelerated, left_to_mpi, independent, written, read, microseconds]) = sums;
+        let JobSums([ours, others, accelerated, left_to_mpi, independent, written, read, microseconds, failed]) = sums;
         let text = |name: &str| tributary::variable(name).and_then(|value| value.into_string().ok());
         let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
         Self {
             tributary: env!("CARGO_PKG_VERSION"),
             time: since.map_or(0, |since| since.as_secs()),
-            job: JOBS.iter().find_map(|name| text(name)),
+            job: tributary::job(),
+            step: text(STEP),
+            array: ARRAYS.iter().find_map(|name| text(name)),
+            host: host(),
             // SAFETY: it cannot fail and touches nothing.
             uid: unsafe { libc::getuid() },
             user: text("USER"),
@@ -136,7 +153,7 @@ impl JobLine {
             whole: hosts.is_some(),
             hosts,
             files: JobFiles { accelerated: ours, left_to_mpi: others },
-            calls: JobCalls { accelerated, left_to_mpi, independent },
+            calls: JobCalls { accelerated, left_to_mpi, independent, failed },
             bytes: JobBytes { written, read },
             seconds: microseconds as f64 / 1e6,
         }
@@ -164,6 +181,16 @@ pub fn add(is_first: bool, counts: &CallCounts) {
     let file = JobSums::from_counts(is_first, counts);
     let mut own = lock(&OWN);
     own.0.iter_mut().zip(file.0).for_each(|(sum, number)| *sum += number);
+}
+
+/// Adds an open or a close of a file that failed to this rank's sums, if this is the file's first rank. Local.
+pub fn add_failure(is_first: bool) {
+    lock(&OWN).0[SUMS - 1] += u64::from(is_first);
+}
+
+/// Returns the name of this rank's host.
+fn host() -> String {
+    std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default().trim().to_string()
 }
 
 fn own() -> JobSums {
@@ -197,7 +224,7 @@ pub fn write_line() -> Vec<String> {
 /// Returns, on rank 0, the sums of all ranks and the number of hosts; None on other ranks. Collective over
 /// MPI_COMM_WORLD.
 fn sum(rank: usize, ranks: usize) -> Option<(JobSums, usize)> {
-    let host = fingerprint([std::fs::read("/proc/sys/kernel/hostname").unwrap_or_default()]);
+    let host = fingerprint([host()]);
     let (own, mut sums) = (own(), JobSums([0; SUMS]));
     let mut hosts = vec![0u64; if rank == 0 { ranks } else { 0 }];
     let (number, comm) = (handles().uint64, handles().comm_world);

@@ -53,6 +53,13 @@ pub struct Outcome {
     pub folder: tempfile::TempDir,
 }
 
+impl Outcome {
+    /// Returns the number of lines of standard error that have `text`, without reports.
+    pub fn lines_with(&self, text: &str) -> usize {
+        self.stderr.lines().filter(|line| line.contains(text) && !line.contains("tributary: {")).count()
+    }
+}
+
 impl Launch {
     /// Creates a run of a program on `ranks` ranks, without the library.
     pub fn new(ranks: usize, program: &Path) -> Self {

@@ -50,6 +50,9 @@ pub struct Passed {
 #[allow(dead_code, reason = "a report must have every field")]
 pub struct Report {
     pub file: String,
+    /// Number of files that single ranks have opened, if the report is of them.
+    #[serde(default)]
+    pub files: Option<u64>,
     pub version: String,
     /// The path of the library.
     pub library: String,
