@@ -53,6 +53,6 @@ pub use file::{File, Operation, ReadReport, Settings, binding};
 pub use io::write_behind::process::{may_have_buffered_bytes, wait_for_writes, write_everything};
 pub use trace::capture::{self, Capture};
 pub use trace::path::{AutoChoice, AutoKernel, Layered, Layering, Path, Reason};
-pub use trace::report::{CallReport, FanIn, Limit, LimitedBy, Seconds, Why};
+pub use trace::report::{CallReport, ExpectedSeconds, FanIn, Limit, LimitedBy, Seconds, Why};
 pub use trace::timeline::{self, RankTimeline};
 pub use trace::watchdog::{StallWatchdog, waits};

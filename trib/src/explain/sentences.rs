@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use tributary::engine::Seconds;
+use tributary::engine::{Path, Seconds};
 
 use super::account::{Account, DirectionAccount, Owner, RankAccount};
 use super::calls::CallAccount;
@@ -125,6 +125,7 @@ pub fn of(account: &Account) -> Vec<String> {
     }
     sentences.push(where_time_went(account));
     sentences.extend(ways(account));
+    sentences.extend(wrong_expectation(account));
     sentences.extend(plans_reused(account));
     sentences.extend(waiting(account));
     sentences.extend(slowest(account));
@@ -135,6 +136,29 @@ pub fn of(account: &Account) -> Vec<String> {
     sentences.extend(joined(account));
     sentences.extend(without_data(account));
     sentences
+}
+
+/// Times an expected time must be wrong to be worth a sentence.
+const WRONG: f64 = 1.5;
+
+/// Returns a sentence if calls took much longer, or shorter, than was expected of the way that they took.
+fn wrong_expectation(account: &Account) -> Option<String> {
+    let (mut expected, mut took, mut calls) = (0.0, 0.0, 0);
+    for report in account.calls.iter().filter_map(|call| call.report.as_ref()) {
+        let Some(times) = report.expected else { continue };
+        expected += if report.path == Path::Exchange { times.exchange } else { times.hosts };
+        took += times.took;
+        calls += 1;
+    }
+    let is_wrong = took > NOTABLE && (took > WRONG * expected || expected > WRONG * took);
+    let text = || {
+        let calls = counted(calls, "call");
+        let (took, expected) = (time(took), time(expected));
+        format!(
+            "{calls} chosen by expected times took {took}, not {expected} as expected: the file or the network was faster or slower than in earlier calls."
+        )
+    };
+    is_wrong.then(text)
 }
 
 fn what_it_did(account: &Account) -> String {

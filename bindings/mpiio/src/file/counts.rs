@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use tributary::CallReport;
 use tributary::engine::capture::{IndependentCalls, LeftCalls, NotCaptured};
-use tributary::engine::{AutoChoice, Path, Reason, Seconds, Why};
+use tributary::engine::{AutoChoice, ExpectedSeconds, Path, Reason, Seconds, Why};
 
 use crate::file::failures::Failures;
 use crate::file::gain::how;
@@ -295,6 +295,11 @@ impl CallCounts {
     /// Returns the seconds that all calls of the engine took, by phase.
     pub fn seconds(&self) -> Seconds {
         self.sum.seconds
+    }
+
+    /// Returns the expected times of the calls between whose ways measured times decided; None if there were none.
+    pub fn expected(&self) -> Option<ExpectedSeconds> {
+        self.sum.expected
     }
 
     /// Returns the extents, messages and bytes of all calls of the engine.

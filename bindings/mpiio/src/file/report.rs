@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 use serde::Serialize;
 use std::ffi::c_int;
 use tributary::Hints;
-use tributary::engine::{LearnedFacts, Limit, LimitedBy, Path, Seconds, binding, capture};
+use tributary::engine::{ExpectedSeconds, LearnedFacts, Limit, LimitedBy, Path, Seconds, binding, capture};
 use tributary::fabric::mpi::error_text;
 use tributary::hints::{FileHints, Unused};
 use tributary_bindings::hints::not_of_the_file;
@@ -88,6 +88,9 @@ pub struct Report {
     /// The part that limits the speed of the calls, file system or exchange; left out if there were no calls.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<Limit>,
+    /// Expected times of the calls between whose ways measured times decided; left out if there were none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub expected: Option<ExpectedSeconds>,
     /// True if any call exchanged data by messages. Only then the report names kernels and aggregators.
     #[serde(skip)]
     exchanged: bool,
@@ -153,6 +156,7 @@ impl Report {
             traffic: counts.traffic(),
             seconds: counts.seconds(),
             limit: counts.seconds().limit(),
+            expected: counts.expected(),
             exchanged: counts.has_exchanged(),
             ..Self::empty(open.backend.path.display().to_string(), style)
         })
@@ -213,6 +217,7 @@ impl Report {
             traffic: ExchangeTotals::default(),
             seconds: Seconds::default(),
             limit: None,
+            expected: None,
             exchanged: false,
             style,
         }
@@ -272,6 +277,7 @@ impl Report {
             // A limit is not worth a line if the calls took less time than this.
             let limit = self.limit.iter().filter(|_| self.seconds.total >= 1e-3);
             rows.extend(limit.map(|limit| ("limit", limit_text(limit))));
+            rows.extend(self.expected.map(|expected| ("expected", expected_text(expected))));
             rows.extend(self.speed().map(|speed| ("speed", speed)));
         }
         rows.extend(others_text(&self.other_calls).map(|text| ("other calls", text)));
@@ -507,6 +513,10 @@ fn deleted_text(&DeletionsInVain { calls, ranks }: &DeletionsInVain) -> String {
 }
 
 /// Returns the limit of the calls' speed, as text.
+fn expected_text(ExpectedSeconds { exchange, hosts, took }: ExpectedSeconds) -> String {
+    format!("{exchange:.4} through aggregators, {hosts:.4} each host its own part; these calls took {took:.4}")
+}
+
 fn limit_text(limit: &Limit) -> String {
     let Limit { by, file, exchange, of_the_longer } = limit;
     let by = match by {
