@@ -92,7 +92,7 @@ const ENGINE: &[(&str, usize, usize, &str)] = &[
     ("shared", 3, 9, "windows in the memory of a host"),
     ("io", 2, 34, "the file: handle, window queue, holes, late writes"),
     ("choose", 1, 57, "the path, windows, layers; every threshold"),
-    ("trace", 0, 27, "told what happens; knows no other room"),
+    ("trace", 0, 28, "told what happens; knows no other room"),
 ];
 
 /// The rooms of the preload library, as in [`ENGINE`].
