@@ -147,8 +147,11 @@ impl Rules<'_> {
     fn among_ranks(&self, left: &AccessStats, overlap: bool) -> (Path, Reason) {
         let Self { hints, direction, .. } = *self;
         let (bytes, mean, large) = (left.bytes, left.mean(), self.large());
+        // As before the agreement: a rank with enough bytes opens the file.
+        let opens =
+            self.switch() == Switch::Automatic && mean >= large && mean.saturating_mul(left.most) >= WORTH_OPENING;
         match self.switch() {
-            _ if hints.no_indep_rw => (Path::Exchange, Reason::OnlyAggregators),
+            _ if hints.no_indep_rw && !opens => (Path::Exchange, Reason::OnlyAggregators),
             _ if self.is_in_order() => (Path::Exchange, Reason::RankOrder),
             Switch::Disable => (Path::Direct, Reason::Switch { direction, on: false }),
             _ if bytes <= hints.tiny_call => (Path::Exchange, Reason::Small { bytes }),

@@ -52,6 +52,7 @@ fn paths_of_all_ranks() {
 fn paths_by_messages() {
     let small = Reason::SmallRequests { mean: 64, large: 16_384 };
     let (large, direct_min) = (Reason::LargeRequests { mean: 16_384 }, "locks;trib_direct_min=8192");
+    let only_aggregators = Reason::OnlyAggregators;
     let switched = |direction, on| Reason::Switch { direction, on };
     let some_large = AccessStats { requests: 64, ..MANY };
     let (larges, apart) = (left(some_large), CallShape { apart: Some(Expected::default()), ..overlapping(MANY) });
@@ -69,7 +70,17 @@ fn paths_by_messages() {
         (Write, "locks;", larges, Path::Exchange, Reason::SmallRequests { mean: 16_384, large: 4 << 20 }),
         (Write, "", overlapping(some_large), Path::Exchange, Reason::RangesOverlap),
         (Write, "", CallShape { left: tiny, ..apart }, Path::Exchange, Reason::Small { bytes: 999 }),
-        (Write, "romio_no_indep_rw=true", larges, Path::Exchange, Reason::OnlyAggregators),
+        (Write, "romio_no_indep_rw=true", larges, Path::Direct, large),
+        (
+            Write,
+            "romio_no_indep_rw=true",
+            left(AccessStats { most: 4, ..some_large }),
+            Path::Exchange,
+            only_aggregators,
+        ),
+        (Write, "romio_no_indep_rw=true", overlapping(some_large), Path::Exchange, Reason::RangesOverlap),
+        (Write, "romio_no_indep_rw=true; trib_overlap=rank_order", larges, Path::Exchange, Reason::RankOrder),
+        (Write, "romio_no_indep_rw=true; romio_cb_write=disable", larges, Path::Exchange, only_aggregators),
         (Write, "trib_overlap=rank_order", larges, Path::Exchange, Reason::RankOrder),
         (Read, "trib_overlap=rank_order", larges, Path::Direct, large),
         (Write, "romio_cb_write=enable", larges, Path::Exchange, switched(Write, true)),
