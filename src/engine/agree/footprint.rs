@@ -235,16 +235,16 @@ mod tests {
         let ranks: Vec<_> = (0..8).map(|rank_of| rank(rank_of / 4, rank_of % 4)).collect();
         let all = merged(&ranks, 1);
         assert_eq!(all.ranges, Some(vec![(0, 1_600_000)]), "planes adjoin");
-        assert!(!merged(&ranks, 65_536).host_part().is_some(), "two hosts have bytes of one stripe");
+        assert!(merged(&ranks, 65_536).host_part().is_none(), "two hosts have bytes of one stripe");
         let across: Vec<_> =
             (0..8).map(|rank_of| rank(rank_of / 4, rank_of % 4).1).enumerate().map(|(r, p)| (r % 2, p)).collect();
-        assert!(!merged(&across, 1).host_part().is_some());
+        assert!(merged(&across, 1).host_part().is_none());
     }
 
     #[test]
     fn too_many_ranges_are_not_known() {
         let far: Vec<_> = (0..10_000).map(|at| (at * 100_000, 8)).collect();
-        assert!(!merged(&[(0, far.clone())], 1).host_part().is_some());
+        assert!(merged(&[(0, far.clone())], 1).host_part().is_none());
         assert!(merged(&[(0, far[..500].to_vec())], 1).host_part().is_some());
     }
 }

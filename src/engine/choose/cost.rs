@@ -234,7 +234,7 @@ mod tests {
 
     #[test]
     fn a_slow_call_makes_an_exchange_and_a_fast_one_does_not() {
-        let part = HostPart { runs: 64, bytes: 64 * 40 << 10 };
+        let part = HostPart { runs: 64, bytes: 64 * (40 << 10) };
         let amount = AccessStats { start: 0, end: 10 << 20, bytes: 10 << 20, ..AccessStats::NONE };
         let movers = Movers { local: 4, aggregators: 4, window: 256 << 10 };
         let chosen = |speed| Ways { speed, ..Ways::default() }.weigh(part, &amount, movers).by_exchange;
@@ -248,7 +248,7 @@ mod tests {
     /// Hosts have 64 runs of 40 KiB each; a call on the file takes 1 ms and 5 ms in turns.
     #[test]
     fn a_file_that_alternates_changes_the_way_a_few_times() {
-        let part = HostPart { runs: 64, bytes: 64 * 40 << 10 };
+        let part = HostPart { runs: 64, bytes: 64 * (40 << 10) };
         let amount = AccessStats { start: 0, end: 10 << 20, bytes: 10 << 20, ..AccessStats::NONE };
         let movers = Movers { local: 4, aggregators: 4, window: 256 << 10 };
         for of_message in [1.0, 20.0, 40.0, 60.0] {
