@@ -334,7 +334,8 @@ mod tests {
         let path = |files: &[Extents]| {
             let hints = Hints::default();
             let windows = WindowPlanner { memory: 1 << 24, lock_unit: 1, direct_from: None };
-            let rules = Rules { hints: &hints, windows: &windows, direction: Direction::Write, in_memory: true };
+            let rules =
+                Rules { hints: &hints, windows: &windows, direction: Direction::Write, in_memory: true, ranks: 4 };
             rules.decide(&agreed(files, Some(Tiling::from_key(99)), &[]).shape).path
         };
         let strided = |rank: u64, len: u64| Extents::strided(rank * len, len, 4 * len as i64, 8).unwrap();

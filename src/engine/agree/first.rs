@@ -255,11 +255,12 @@ impl Weighing<'_> {
     fn probe(&mut self, storage: &dyn Storage) {
         let Access { file, layout, memory } = self.data;
         let mut first = None;
-        Walk::new(file, layout).visit_before(file.span().map_or(0, |(start, _)| start + 1), |piece| {
+        let end = file.span().map_or(0, |(start, _)| start.saturating_add(PROBED));
+        Walk::new(file, layout).visit_before(end, |piece| {
             first.get_or_insert(piece);
         });
         let Some(piece) = first else { return };
-        let bytes = memory.piece(piece.memory, piece.len.min(PROBED));
+        let bytes = memory.piece(piece.memory, piece.len);
         let (begin, _quiet) = (clock::now(), without_size_signal());
         let written = guarded(FileOperation::Write, piece.offset, || {
             write_all(storage, bytes, piece.offset, &mut Moved::default())
@@ -344,6 +345,12 @@ impl OpeningVote<'_> {
                 // Bytes that ranks wrote before the agreement count too.
                 arena.call().written.store(agreed.shape.transferred, Ordering::Release);
                 Ok(())
+            }
+            Err(_) if agreed.shape.is_slow => {
+                // A smaller ring may have room.
+                agreed.shape.is_slow = false;
+                agreed.decision = self.rules.decide(&agreed.shape);
+                self.open_windows(arena, agreed)
             }
             Err(_) if self.rules.direction == Direction::Read || agreed.shape.disjoint == Some(true) => {
                 agreed.shape.no_memory = true;

@@ -33,7 +33,7 @@ wire::fields!(struct FileSpeed { rr, rb, bb, rt, bt });
 const KEPT: f64 = 0.8;
 /// Relative error of a measured time.
 const ERROR: f64 = 0.1;
-/// Range of plausible values: nanoseconds of a call, and of a byte.
+/// Standard deviations of what is known before any call: nanoseconds of a call, and of a byte.
 const PLAUSIBLE: [f64; 2] = [10e6, 10.0];
 
 /// What moved bytes in and out of the file in a call, as one of its writers saw it.
@@ -77,13 +77,13 @@ impl FileSpeed {
     /// Returns the standard error of the nanoseconds of a byte: large if all calls had about as many bytes.
     fn error_of_byte(&self) -> f64 {
         let Self { rr, rb, bb, .. } = self.with_prior();
-        (rr / (rr * bb - rb * rb)).sqrt()
+        (rr / (rr * bb - rb * rb).max(f64::MIN_POSITIVE)).sqrt()
     }
 
     /// Returns the nanoseconds of a call, and those of a byte.
     pub fn nanos(&self) -> (f64, f64) {
         let Self { rr, rb, bb, rt, bt } = self.with_prior();
-        let scale = rr * bb - rb * rb;
+        let scale = (rr * bb - rb * rb).max(f64::MIN_POSITIVE);
         let (of_call, of_byte) = ((rt * bb - bt * rb) / scale, (bt * rr - rt * rb) / scale);
         // No time is negative: then the other one explains all.
         match (of_call > 0.0, of_byte > 0.0) {

@@ -118,7 +118,7 @@ pub struct Learned {
     pub connected: bool,
     /// True if the times of the aggregators in the file are known from a call.
     pub timed: bool,
-    /// Times of the ways of a call of which each host has its own part. Unlike the rest, only rank 0 uses it.
+    /// Times of the ways of a call of which each host has its own part. Unlike the rest, only rank 0 learns and uses it.
     pub ways: Ways,
     /// Rank that was slow or fast in the last call, without being clearly so.
     suspect: Option<Rank>,

@@ -32,6 +32,8 @@ pub struct Rules<'a> {
     pub direction: Direction,
     /// True if the ranks share memory; otherwise they exchange messages.
     pub in_memory: bool,
+    /// Number of ranks of the file.
+    pub ranks: u64,
 }
 
 /// The agreed values of a call on which its path depends.
@@ -147,9 +149,8 @@ impl Rules<'_> {
     fn among_ranks(&self, left: &AccessStats, overlap: bool) -> (Path, Reason) {
         let Self { hints, direction, .. } = *self;
         let (bytes, mean, large) = (left.bytes, left.mean(), self.large());
-        // As before the agreement: a rank with enough bytes opens the file.
-        let opens =
-            self.switch() == Switch::Automatic && mean >= large && mean.saturating_mul(left.most) >= WORTH_OPENING;
+        // Ranks with enough bytes open the file, as before the agreement.
+        let opens = self.switch() == Switch::Automatic && mean >= large && bytes / self.ranks >= WORTH_OPENING;
         match self.switch() {
             _ if hints.no_indep_rw && !opens => (Path::Exchange, Reason::OnlyAggregators),
             _ if self.is_in_order() => (Path::Exchange, Reason::RankOrder),

@@ -32,7 +32,7 @@ use crate::engine::file::transfer::NO_EXTENTS;
 use crate::engine::file::{File, FileState};
 use crate::engine::shared::window_writer::Runs;
 use crate::engine::trace::counts::{CallTotals, Outcome};
-use crate::engine::trace::path::Path;
+use crate::engine::trace::path::{Path, Reason};
 use crate::engine::trace::report::CallReport;
 use crate::engine::trace::watchdog::CallStage;
 use crate::error::{Error, Result};
@@ -251,21 +251,20 @@ impl File {
         }
     }
 
-    /// Learns from a write of which each host had its own part what the file and the messages took. Local.
+    /// Learns on rank 0 from a write of which each host had its own part what the file and the messages took. Local.
     fn learn_ways(&mut self, agreed: &Agreed, all: &CallOutcome) {
         let ways = &mut self.calls.learned.ways;
-        if !self.setup.exchange.learns() {
+        if self.endpoint.rank() != 0 || !self.setup.exchange.learns() {
             return;
         }
         all.work().into_iter().for_each(|work| ways.speed.observe(work));
-        if agreed.decision.path == Path::Exchange {
+        // Other exchanges are of few bytes, or were not chosen by their time.
+        if agreed.decision.reason == Reason::Faster {
             let aggregators = self.setup.aggregators(Path::Exchange, &agreed.shape.left);
             let each = agreed.shape.left.bytes as f64 / aggregators as f64;
             ways.exchanged(each, all.took().exchange as f64 * 1000.0);
         }
-        if self.endpoint.rank() == 0 {
-            self.calls.learned.keep(self.setup.file_system);
-        }
+        self.calls.learned.keep(self.setup.file_system);
     }
 
     /// Moves the bytes of this host, of which no other host has any: the same call on a smaller team. The first rank of
@@ -330,9 +329,9 @@ impl File {
         let (votes, file, error) = (&self.setup.votes, &*self.setup.file, &mut state.error);
         // The contribution is large, so it is made where it stays.
         let contribution = contribution(votes, rules, access, data);
-        // A user who asks for hosts by themselves gets them; bytes that are left behind have no times.
         let name = self.name(self.kind(direction));
         let planner = &self.setup.exchange;
+        // A user who asks for hosts by themselves gets them; bytes that are buffered have no times.
         let weighs = rank == 0 && planner.learns() && file.hints.host_domains == Switch::Automatic;
         let learned = &mut self.calls.learned;
         let weighing = data.filter(|_| weighs).map(|data| Weighing { learned, planner, data });
@@ -372,7 +371,8 @@ impl File {
         if let (Path::Exchange, Some(own), true) = (agreed.decision.path, own.as_ref(), shows && !*has_learned) {
             self.learn_times(&agreed.shape.left, own, all);
         }
-        if direction == Direction::Write && agreed.shape.apart.is_some() {
+        let is_weighed = agreed.shape.apart.is_some() && matches!(agreed.decision.path, Path::Hosts | Path::Exchange);
+        if direction == Direction::Write && is_weighed {
             self.learn_ways(agreed, all);
         }
         let aggregators = self.setup.aggregators(agreed.decision.path, &agreed.shape.left);

@@ -46,8 +46,9 @@ impl PredictedPath {
     }
 
     fn rules(&self) -> Rules<'_> {
-        let Self { hints, windows, shares_memory, .. } = self;
-        Rules { hints, windows, direction: Direction::Write, in_memory: *shares_memory }
+        let Self { hints, windows, shares_memory, topology, .. } = self;
+        let (in_memory, ranks) = (*shares_memory, topology.ranks() as u64);
+        Rules { hints, windows, direction: Direction::Write, in_memory, ranks }
     }
 
     /// Returns true if all ranks share memory: then ranks never exchange data by messages.

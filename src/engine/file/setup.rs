@@ -154,7 +154,8 @@ impl Setup {
     /// Returns the rules that choose the path of a call.
     #[inline]
     pub fn rules(&self, direction: Direction) -> Rules<'_> {
-        Rules { hints: &self.file.hints, windows: &self.windows, direction, in_memory: self.shares_memory }
+        let (ranks, in_memory) = (self.file.topology.ranks() as u64, self.shares_memory);
+        Rules { hints: &self.file.hints, windows: &self.windows, direction, in_memory, ranks }
     }
 
     /// Returns the number of aggregators of a call, for reports.

@@ -1,6 +1,7 @@
 //! A collective write or read through windows in shared memory, after the first agreement.
 
-use std::sync::{Arc, OnceLock};
+use std::cell::OnceCell;
+use std::sync::Arc;
 
 use crate::access::{Access, BufferLayout, Extent, Extents, Memory, Sink, Source, Walk};
 use crate::collectives::team::Team;
@@ -77,7 +78,7 @@ impl ThroughWindows<'_> {
         done: &mut CallTotals,
     ) -> Result<CallOutcome> {
         let sieve = self.setup.file.write_sieve(self.agreed.is_sole);
-        let mut writer = Arc::new(WindowWriter {
+        let mut writer = WindowWriter {
             arena: self.arena.clone(),
             windows: self.agreed.decision.windows,
             known: match self.runs.is_empty() {
@@ -87,11 +88,11 @@ impl ThroughWindows<'_> {
             storage: self.storage.clone(),
             // Other hosts may write in wider gaps.
             sieve: if self.setup.shares_memory { sieve } else { sieve.within(FOOTPRINT_GAP) },
-            end: OnceLock::new(),
+            end: OnceCell::new(),
             rank: self.rank,
             file: self.setup.file.clone(),
             error: None.into(),
-        });
+        };
         // Do not touch the memory of a rank that has nothing left to write.
         let layout = if file.count() == 0 { &BufferLayout::Contiguous } else { layout };
         let mut begin = clock::now();
@@ -103,14 +104,14 @@ impl ThroughWindows<'_> {
             if let Some(write_behind) = self.write_behind {
                 write_behind.repeat_call();
             }
-            writer = Arc::new(writer.by_bits());
+            writer.known = DataKnown::ByBits;
             begin = clock::now();
             ordered::place(endpoint, &writer, Walk::new(file, layout), source, all.turn).await?;
             done.counts.placement += clock::since(begin);
             let own = CallOutcome::new(self.rank, done, clock);
             all = agree_on_outcome(endpoint, self.team, own, Some(&writer)).await?;
         }
-        done.outcome.error = writer.take_error();
+        done.outcome.error = writer.error.take().or(self.helper.take_error());
         Ok(all)
     }
 

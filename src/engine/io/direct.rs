@@ -3,13 +3,14 @@
 //! between them.
 
 use std::cell::RefCell;
+use std::time::Duration;
 
 use crate::access::memory::copy;
 use crate::access::{Access, BufferLayout, Extents, Piece, Sink, Source, Walk};
 use crate::engine::choose::{PACKED_FOR_CALL, WHOLE_PIECE};
 use crate::engine::io::{Moved, Storage, StorageFailure, guarded, read_present, without_size_signal, write_all};
 use crate::engine::trace::counts::Outcome;
-use crate::error::FileOperation;
+use crate::error::{Error, FileOperation};
 use crate::topology::Rank;
 use crate::world::clock;
 use crate::world::process::per_thread;
@@ -42,7 +43,7 @@ pub fn write(
         let whole = source.piece(0, file.bytes());
         let written = guarded(FileOperation::Write, offset, || write_all(storage, whole, offset, &mut moved));
         let error = written.err().map(|failure| failure.into_error(rank, path));
-        return Outcome { error, bytes: moved.bytes, busy: clock::since(begin), ..Outcome::default() };
+        return outcome(moved, clock::since(begin), error);
     }
     let written = with_scratch(|packed| {
         let kept = std::mem::take(packed);
@@ -56,7 +57,12 @@ pub fn write(
         written
     });
     let error = written.err().map(|failure| failure.into_error(rank, path));
-    Outcome { error, bytes: moved.bytes, busy: clock::since(begin), ..Outcome::default() }
+    outcome(moved, clock::since(begin), error)
+}
+
+/// Returns the outcome of writes of one rank, one after the other, which took `busy`.
+fn outcome(Moved { bytes, calls }: Moved, busy: Duration, error: Option<Error>) -> Outcome {
+    Outcome { error, bytes, calls, busy, spent: busy, ..Outcome::default() }
 }
 
 struct Packing<'a> {

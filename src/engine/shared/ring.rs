@@ -66,8 +66,8 @@ pub fn is_free(ring: &impl Ring, number: u64, len: u64) -> bool {
 
 /// Writes the complete windows of `count`, unless `most()` other ranks are writing. `take(from, to)` takes some of
 /// these windows, and returns also the first that it has not taken; the rank then has the lock. `write` writes them,
-/// without the lock. Every rank that completes a window calls this, or is about to; a rank that has written looks for
-/// further windows. So no window stays unwritten.
+/// without the lock. Every rank that completes a window calls this, or is about to, or its thread does for it; who has
+/// written looks for further windows. So no window stays unwritten.
 pub fn write_complete<R: Ring, T>(
     ring: &R,
     (count, len): (u64, u64),

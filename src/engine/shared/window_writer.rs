@@ -4,9 +4,10 @@
 //! a write. If the file is slow for another reason than this lock or a copy, threads beside several ranks write at a time
 //! ([`WindowHelper`]), and the ranks fill other windows meanwhile.
 
+use std::cell::{OnceCell, RefCell};
 use std::ops::Range;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use smallvec::SmallVec;
 
@@ -59,7 +60,8 @@ impl Taken {
     }
 }
 
-/// Writes complete windows, for a rank and for its helper thread.
+/// Writes complete windows. A rank's helper thread has a copy.
+#[derive(Clone)]
 pub struct WindowWriter {
     /// Shared memory of the windows.
     pub arena: Arc<Arena>,
@@ -72,13 +74,13 @@ pub struct WindowWriter {
     /// Data sieving: what to do about holes.
     pub sieve: Sieve,
     /// End of the file in bytes when this rank first wrote a window with holes in this call.
-    pub end: OnceLock<u64>,
+    pub end: OnceCell<u64>,
     /// This rank, for error messages.
     pub rank: Rank,
     /// The file, for error messages.
     pub file: Arc<FileTerms>,
     /// First error of this rank.
-    pub error: Mutex<Option<Error>>,
+    pub error: RefCell<Option<Error>>,
 }
 
 impl WindowWriter {
@@ -88,19 +90,6 @@ impl WindowWriter {
         let Self { ref arena, windows, .. } = *self;
         let take = |from, to| self.take_some(from, to);
         ring::write_complete(&**arena, (windows.count(), windows.ring), most, take, |taken| self.write(&taken));
-    }
-
-    /// Returns a writer of the same call in which bits mark the bytes with data. It has this writer's error.
-    pub fn by_bits(&self) -> Self {
-        let Self { windows, sieve, rank, .. } = *self;
-        let (arena, file, end) = (self.arena.clone(), self.file.clone(), self.end.clone());
-        let (storage, error) = (self.storage.clone(), self.take_error().into());
-        Self { arena, windows, known: DataKnown::ByBits, storage, sieve, end, rank, file, error }
-    }
-
-    /// Takes the first error of this rank.
-    pub fn take_error(&self) -> Option<Error> {
-        self.error.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
     /// Returns true if a window is complete and not taken, and a further rank may write.
@@ -243,7 +232,7 @@ impl WindowWriter {
         if let Err(error) = outcome {
             let mine = failed.compare_exchange(0, self.rank as u32 + 1, Ordering::AcqRel, Ordering::Acquire);
             if mine.is_ok() {
-                *self.error.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+                self.error.replace(Some(error));
             }
         }
     }
@@ -254,14 +243,18 @@ impl WindowWriter {
 #[derive(Default)]
 pub struct WindowHelper {
     /// The thread, and the queue of its jobs; `None` before the first slow call.
-    thread: Option<(JobSender<Arc<WindowWriter>>, Job)>,
+    thread: Option<(JobSender<WindowWriter>, Job)>,
     /// Number of jobs that the thread has not ended.
     jobs: Arc<AtomicU32>,
+    /// True if the thread has panicked.
+    is_broken: Arc<AtomicBool>,
+    /// First error of the thread that the rank has not taken.
+    error: Arc<Mutex<Option<Error>>>,
 }
 
 impl WindowHelper {
     /// Writes complete windows, unless enough ranks are writing; if the file is slow, lets the thread do so.
-    fn write(&mut self, writer: &Arc<WindowWriter>) {
+    fn write(&mut self, writer: &WindowWriter) {
         if self.is_idle() && !writer.arena.is_slow() {
             return writer.try_write();
         }
@@ -279,26 +272,45 @@ impl WindowHelper {
         }
     }
 
+    /// Takes the first error of the thread.
+    pub fn take_error(&self) -> Option<Error> {
+        self.error.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
     /// Returns true if the thread has no job.
     fn is_idle(&self) -> bool {
         self.jobs.load(Ordering::SeqCst) == 0
     }
 
     /// Returns the queue of the thread, which is started if it does not run; `None` if the system starts no thread.
-    fn start(&mut self) -> Option<&JobSender<Arc<WindowWriter>>> {
+    fn start(&mut self) -> Option<&JobSender<WindowWriter>> {
         if self.thread.is_none() {
-            let ((jobs, inbox), left) = (jobs::queue::<Arc<WindowWriter>>(), self.jobs.clone());
+            let (left, is_broken, error) = (self.jobs.clone(), self.is_broken.clone(), self.error.clone());
+            let (jobs, inbox) = jobs::queue::<WindowWriter>();
             let work = move || {
                 jobs::leave_single_core();
                 let _quiet = block_size_signal();
                 while let Some(writer) = inbox.receive() {
-                    let _done = EndOfJob(&left, &writer);
+                    // The rank may close the file when the job has ended.
+                    let _end = EndOfJob { left: &left, is_broken: &is_broken, arena: writer.arena.clone() };
                     writer.try_write();
+                    if let Some(own) = writer.error.take() {
+                        error.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(own);
+                    }
+                    drop(writer);
                 }
             };
             self.thread = Some((jobs, jobs::start("tributary windows", work).ok()?));
         }
-        self.thread.as_ref().filter(|(_, thread)| !thread.is_finished()).map(|(jobs, _)| jobs)
+        self.thread.as_ref().map(|(jobs, _)| jobs)
+    }
+
+    /// Fails if the thread has panicked: then windows may be lost, and the error ends the job.
+    fn check(&self, rank: Rank) -> Result<()> {
+        match self.is_broken.load(Ordering::SeqCst) {
+            false => Ok(()),
+            true => Err(Error::internal(rank, "the thread that writes windows is gone")),
+        }
     }
 }
 
@@ -311,13 +323,18 @@ impl Drop for WindowHelper {
     }
 }
 
-/// Ends a job of the thread, also if it panics.
-struct EndOfJob<'a>(&'a AtomicU32, &'a WindowWriter);
+/// Ends a job of the thread, also if it panics, and wakes the ranks, which look for complete windows again.
+struct EndOfJob<'a> {
+    left: &'a AtomicU32,
+    is_broken: &'a AtomicBool,
+    arena: Arc<Arena>,
+}
 
 impl Drop for EndOfJob<'_> {
     fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::SeqCst);
-        self.1.arena.signal(PROGRESS).advance();
+        self.is_broken.fetch_or(jobs::is_panicking(), Ordering::SeqCst);
+        self.left.fetch_sub(1, Ordering::SeqCst);
+        self.arena.signal(PROGRESS).advance();
     }
 }
 
@@ -335,16 +352,15 @@ fn within(extents: &[Extent], whole: Extent) -> impl Iterator<Item = Extent> {
 /// this rank's new position. Returns when `helper` writes no window any more. Collective. O(pieces + windows with data).
 ///
 /// # Errors
-/// Errors of the message transport.
+/// Errors of the message transport; the thread of `helper` has panicked.
 pub async fn place(
     endpoint: &mut Endpoint,
-    writer: &Arc<WindowWriter>,
+    writer: &WindowWriter,
     helper: &mut WindowHelper,
     mut walk: Walk<'_>,
     source: Source<'_>,
 ) -> Result<()> {
-    let WindowWriter { ref arena, windows, .. } = **writer;
-    let arena = &**arena;
+    let (arena, windows) = (&*writer.arena, writer.windows);
     while let Some(at) = walk.position() {
         let number = windows.number_at(at);
         // This rank has passed all windows before its next window with data.
@@ -366,6 +382,7 @@ pub async fn place(
     }
     loop {
         let seen = arena.signal(PROGRESS).get();
+        helper.check(writer.rank)?;
         let is_left = arena.is_slow() && arena.call().taken.load(Ordering::SeqCst) < windows.count();
         if is_left {
             // Several ranks write the windows that are left.
@@ -456,12 +473,13 @@ fn copy_pieces(
 /// Waits until the earlier window in the memory of window `number` is written.
 async fn wait_for_place(
     endpoint: &mut Endpoint,
-    writer: &Arc<WindowWriter>,
+    writer: &WindowWriter,
     helper: &mut WindowHelper,
     number: u64,
 ) -> Result<()> {
     loop {
         let seen = writer.arena.signal(PROGRESS).get();
+        helper.check(writer.rank)?;
         let is_free = || ring::is_free(&*writer.arena, number, writer.windows.ring);
         if is_free() {
             return Ok(());

@@ -16,7 +16,7 @@ use crate::world::clock;
 pub struct Outcome {
     /// Number of bytes written, or read before the end of the file.
     pub bytes: u64,
-    /// Number of calls on the file that wrote windows.
+    /// Number of calls on the file that wrote bytes.
     pub calls: u64,
     /// Time that this rank spent in the file system.
     pub busy: Duration,
@@ -33,9 +33,11 @@ pub struct Outcome {
 impl Outcome {
     /// Adds the bytes and time of the writes or reads that this rank has made before the agreement.
     pub fn add(&mut self, early: Option<Self>) {
-        if let Some(Self { bytes, busy, .. }) = early {
+        if let Some(Self { bytes, calls, busy, spent, .. }) = early {
             self.bytes += bytes;
+            self.calls += calls;
             self.busy += busy;
+            self.spent += spent;
             self.waited += busy;
         }
     }

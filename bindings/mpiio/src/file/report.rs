@@ -512,11 +512,12 @@ fn deleted_text(&DeletionsInVain { calls, ranks }: &DeletionsInVain) -> String {
     format!("{calls} MPI_File_delete of {ranks} ranks found no file; each asks the file system: let one rank delete")
 }
 
-/// Returns the limit of the calls' speed, as text.
+/// Returns the expected times, as text.
 fn expected_text(ExpectedSeconds { exchange, hosts, took }: ExpectedSeconds) -> String {
     format!("{exchange:.4} through aggregators, {hosts:.4} each host its own part; these calls took {took:.4}")
 }
 
+/// Returns the limit of the calls' speed, as text.
 fn limit_text(limit: &Limit) -> String {
     let Limit { by, file, exchange, of_the_longer } = limit;
     let by = match by {

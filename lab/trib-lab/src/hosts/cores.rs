@@ -1,5 +1,5 @@
-//! Gives each emulated host processors of its own: a cgroup with a limit of processor time. Without it, a host whose ranks wait
-//! lends its time to the others, which no real host does.
+//! Gives each emulated host processors of its own: a cgroup with a limit of processor time. Without it, hosts use the time of
+//! others whose ranks wait, which no real host can.
 
 use std::fs::{create_dir, read_to_string, remove_dir, write};
 use std::path::{Path, PathBuf};
@@ -8,8 +8,10 @@ use std::time::Duration;
 
 use trib::Failure;
 
-/// Period in microseconds in which a host may use its share of processor time.
-const PERIOD: u64 = 2000;
+/// Shortest period in microseconds in which a host may use its share of processor time.
+const PERIOD: f64 = 2000.0;
+/// Shortest share in microseconds that the system takes.
+const SHARE: f64 = 1000.0;
 
 /// The cgroups of the hosts, until they are dropped.
 #[derive(Debug)]
@@ -28,7 +30,8 @@ impl Cores {
         let (mount, is_second) = mounted(&read_to_string("/proc/self/mounts")?)
             .ok_or_else(|| Failure::new("cores: the system has no mounted cgroups of processor time".to_string()))?;
         let made = Self { folder: mount.join(format!("trib-hosts-{}", std::process::id())), hosts };
-        let quota = (cores * PERIOD as f64).round();
+        let period = PERIOD.max((SHARE / cores).ceil());
+        let quota = (cores * period).ceil();
         let make = || {
             create_dir(&made.folder)?;
             for folder in [&mount, &made.folder].into_iter().filter(|_| is_second) {
@@ -38,9 +41,9 @@ impl Cores {
                 let own = made.of_host(host);
                 create_dir(&own)?;
                 if is_second {
-                    return write(own.join("cpu.max"), format!("{quota} {PERIOD}"));
+                    return write(own.join("cpu.max"), format!("{quota} {period}"));
                 }
-                write(own.join("cpu.cfs_period_us"), PERIOD.to_string())?;
+                write(own.join("cpu.cfs_period_us"), period.to_string())?;
                 write(own.join("cpu.cfs_quota_us"), quota.to_string())
             })
         };
@@ -53,8 +56,8 @@ impl Cores {
         self.folder.join(format!("host{host}"))
     }
 
-    /// Returns the file that a process of a host writes 0 to, to join the cgroup of the host.
-    pub fn door(&self, host: u64) -> PathBuf {
+    /// Returns the file to which a process writes 0 to join the cgroup of a host.
+    pub fn processes(&self, host: u64) -> PathBuf {
         self.of_host(host).join("cgroup.procs")
     }
 }

@@ -132,10 +132,11 @@ impl Hosts {
             .collect::<Result<_, _>>()?;
         network::join(&plan, &switch, &hosts)?;
         let cores = plan.cores.map(|cores| Cores::of(plan.hosts, cores)).transpose()?;
-        let door = |host: usize| cores.as_ref().map_or_else(|| "/dev/null".into(), |cores| cores.door(host as u64));
-        let doors: Vec<_> = hosts.iter().enumerate().map(|(host, holder)| (holder.pid(), door(host))).collect();
+        let group =
+            |host: usize| cores.as_ref().map_or_else(|| "/dev/null".into(), |cores| cores.processes(host as u64));
+        let joined: Vec<_> = hosts.iter().enumerate().map(|(host, holder)| (holder.pid(), group(host))).collect();
         let made = Self { plan, hosts, _switch: switch, files, cores };
-        files::write_program(&made.agent(), &made.plan.agent(&doors))?;
+        files::write_program(&made.agent(), &made.plan.agent(&joined))?;
         Ok(made)
     }
 
@@ -210,10 +211,10 @@ impl Hosts {
         // In a namespace of mounts the working directory is lost.
         let here = std::env::current_dir()?;
         plan::shared("current directory", &here)?;
-        let door = self.cores.as_ref().map_or_else(|| "/dev/null".into(), |cores| cores.door(0));
+        let group = self.cores.as_ref().map_or_else(|| "/dev/null".into(), |cores| cores.processes(0));
         command
             .args(["sh", "-c", "echo 0 > \"$0\" && cd \"$1\" && shift && exec \"$@\""])
-            .args([door, here])
+            .args([group, here])
             .arg(program);
         command.envs(VARIABLES);
         for family in [Family::Mpich, Family::OpenMpi] {

@@ -147,10 +147,10 @@ impl HostsPlan {
     /// process that holds its namespaces, and the file by which a process gets the host's processors.
     pub fn agent(&self, hosts: &[(u32, PathBuf)]) -> String {
         let mut text = "#!/bin/sh\nwhile [ \"${1#-}\" != \"$1\" ]; do shift; done\ncase $1 in\n".to_string();
-        for (host, (pid, door)) in hosts.iter().enumerate() {
-            let _ = writeln!(text, "{}) pid={pid} door={} ;;", self.name(host as u64), door.display());
+        for (host, (pid, group)) in hosts.iter().enumerate() {
+            let _ = writeln!(text, "{}) pid={pid} group='{}' ;;", self.name(host as u64), group.display());
         }
-        text += "*) echo \"trib: $1: no such host\" >&2; exit 1 ;;\nesac\nshift\necho 0 > \"$door\" || exit 1\n";
+        text += "*) echo \"trib: $1: no such host\" >&2; exit 1 ;;\nesac\nshift\necho 0 > \"$group\" || exit 1\n";
         text + "exec nsenter --target \"$pid\" --mount --uts --ipc --net -- sh -c \"$*\"\n"
     }
 }

@@ -73,7 +73,7 @@ fn launchers_get_ranks_in_blocks() {
 fn the_agent_knows_the_hosts_and_no_others() {
     let agent = HostsPlan { hosts: 2, shape: None, queue: 20, cores: None }
         .agent(&[(7, "/dev/null".into()), (8, "/a/b".into())]);
-    for due in ["trib-host0) pid=7 door=/dev/null ;;\n", "trib-host1) pid=8 door=/a/b ;;\n", "no such host"] {
+    for due in ["trib-host0) pid=7 group='/dev/null' ;;\n", "trib-host1) pid=8 group='/a/b' ;;\n", "no such host"] {
         assert!(agent.contains(due), "{due}: {agent}");
     }
 }

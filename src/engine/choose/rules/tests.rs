@@ -53,6 +53,7 @@ fn paths_by_messages() {
     let small = Reason::SmallRequests { mean: 64, large: 16_384 };
     let (large, direct_min) = (Reason::LargeRequests { mean: 16_384 }, "locks;trib_direct_min=8192");
     let only_aggregators = Reason::OnlyAggregators;
+    let half = AccessStats { bytes: 1 << 19, requests: 32, ..MANY };
     let switched = |direction, on| Reason::Switch { direction, on };
     let some_large = AccessStats { requests: 64, ..MANY };
     let (larges, apart) = (left(some_large), CallShape { apart: Some(Expected::default()), ..overlapping(MANY) });
@@ -71,13 +72,7 @@ fn paths_by_messages() {
         (Write, "", overlapping(some_large), Path::Exchange, Reason::RangesOverlap),
         (Write, "", CallShape { left: tiny, ..apart }, Path::Exchange, Reason::Small { bytes: 999 }),
         (Write, "romio_no_indep_rw=true", larges, Path::Direct, large),
-        (
-            Write,
-            "romio_no_indep_rw=true",
-            left(AccessStats { most: 4, ..some_large }),
-            Path::Exchange,
-            only_aggregators,
-        ),
+        (Write, "romio_no_indep_rw=true", left(half), Path::Exchange, only_aggregators),
         (Write, "romio_no_indep_rw=true", overlapping(some_large), Path::Exchange, Reason::RangesOverlap),
         (Write, "romio_no_indep_rw=true; trib_overlap=rank_order", larges, Path::Exchange, Reason::RankOrder),
         (Write, "romio_no_indep_rw=true; romio_cb_write=disable", larges, Path::Exchange, only_aggregators),
@@ -147,7 +142,7 @@ fn paths_through_memory() {
 fn with<T>(direction: Direction, hints: &str, by: impl FnOnce(Rules<'_>) -> T) -> T {
     let (unit, hints) = hints.strip_prefix("locks;").map_or((1, hints), |hints| (1 << 20, hints));
     let windows = WindowPlanner { memory: 1 << 24, lock_unit: unit, direct_from: None };
-    by(Rules { hints: &Hints::parse(hints).unwrap(), windows: &windows, direction, in_memory: false })
+    by(Rules { hints: &Hints::parse(hints).unwrap(), windows: &windows, direction, in_memory: false, ranks: 1 })
 }
 
 fn through_memory(rules: Rules<'_>) -> Rules<'_> {
