@@ -327,14 +327,14 @@ impl File {
         let (extents, failed, form) = ((call.asked, call.access.file), state.error.is_some(), self.calls.form);
         let access = OwnVote { rank, host, extents, early, reuse, failed, form };
         let (votes, file, error) = (&self.setup.votes, &*self.setup.file, &mut state.error);
-        // The contribution is large, so it is made where it stays.
-        let contribution = contribution(votes, rules, access, data);
         let name = self.name(self.kind(direction));
         let planner = &self.setup.exchange;
         // A user who asks for hosts by themselves gets them; bytes that are buffered have no times.
         let weighs = rank == 0 && planner.learns() && file.hints.host_domains == Switch::Automatic;
         let learned = &mut self.calls.learned;
         let weighing = data.filter(|_| weighs).map(|data| Weighing { learned, planner, data });
+        // The contribution is large, so it is made where it stays.
+        let contribution = contribution(votes, rules, access, data);
         let mut own = OpeningVote { contribution, votes, file, rules, rank, arena, storage, weighing, error };
         own.contribution.facts.is_sole = call.is_sole;
         own.contribution.facts.wants_early = wants_early && direction == Direction::Write;
