@@ -223,8 +223,8 @@ impl Small<'_> {
             if failures == 0 {
                 let ended = (self.0)(way, &format!("{kind}:-1:1"));
                 let mut failed = ended.failed(&format!("{kind} on all ranks, `{way}`"));
-                // Another rank may write in each call. Where all writes have failed, there is nothing to read; a write that was
-                // left behind may have returned success before it failed.
+                // Another rank may write in each call. Where all writes have failed, there is nothing to read; a buffered
+                // write may have returned success before it failed.
                 let is_lost = |line: &str| {
                     let wrote = |call| said(&ended.stdout)[0].contains(&format!("{call}: SUCCESS\n"));
                     line.ends_with(": SUCCESS, other bytes") && (due.contains(&line) || !WRITES.iter().any(wrote))

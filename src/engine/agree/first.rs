@@ -250,7 +250,7 @@ pub struct Weighing<'a> {
 }
 
 impl Weighing<'_> {
-    /// Writes the first piece of this rank's data, which it writes again in the call, and learns what a call on the file takes.
+    /// Writes the first piece of this rank's data, which the call then writes, too, and learns what a call on the file takes.
     /// Without data, or after a failure, nothing is learned; the call itself will fail then. Local.
     fn probe(&mut self, storage: &dyn Storage) {
         let Access { file, layout, memory } = self.data;

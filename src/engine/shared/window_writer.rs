@@ -323,7 +323,7 @@ impl Drop for WindowHelper {
     }
 }
 
-/// Ends a job of the thread, also if it panics, and wakes the ranks, which look for complete windows again.
+/// Ends a job of the thread, also if it panics, and wakes the ranks, which look for further windows.
 struct EndOfJob<'a> {
     left: &'a AtomicU32,
     is_broken: &'a AtomicBool,

@@ -1,5 +1,5 @@
 //! One report for all files that single ranks of a program with several ranks have opened (MPI_COMM_SELF). PnetCDF, for
-//! example, opens a file on each rank, and a report of each would be as many as there are ranks.
+//! example, opens a file on each rank, and a report of each would be one for each rank.
 //!
 //! Each rank adds up its reports. At MPI_Finalize rank 0 gathers the sums of all ranks and prints one report, if all ranks are
 //! known to have this library: that is so after an open of a file of all ranks. Otherwise each rank prints the report of its own
