@@ -98,3 +98,48 @@ fn several_ranks_write_a_slow_file() {
         assert!(if slow > 0 { (2..=4).contains(&at_once) } else { at_once >= 1 }, "{at_once} at a time, gap {gap}");
     }
 }
+
+/// Tests that gaps are written with the pieces around them if a call takes longer than their bytes, and that bytes there stay.
+#[test]
+fn gaps_are_written_where_calls_take_long() {
+    let _watchdog = Watchdog::new("gaps_are_written_where_calls_take_long", 120);
+    // No other test has as many ranks, so that what is learned about the file system is learned here.
+    let (ranks, piece, count) = (5, 2 << 10, 60);
+    let pitch = 3 * ranks * piece;
+    for (slow, hints) in
+        [(0, ""), (5, "trib_aggregators_fixed=true"), (5, "romio_cb_write=enable"), (5, "trib_shared_memory=disable")]
+    {
+        let storage = Hostile::new(Fault::Slow(Duration::from_millis(slow)));
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("file");
+        // Bytes of the second half of the gaps of the first call.
+        let old = |at: u64| at < count * pitch && at % pitch >= 2 * ranks * piece;
+        let before: Vec<u8> = (0..count * pitch).map(|at| if old(at) { !value(at) } else { 0 }).collect();
+        std::fs::write(&path, before).unwrap();
+        threads::run(ranks as usize, |transport| {
+            let endpoint = Endpoint::new(transport);
+            let rank = endpoint.rank() as u64;
+            let hints = Hints::parse(hints).unwrap();
+            let mut file = File::open_on(endpoint, &path, Mode::Update, hints, Arc::new(storage.clone())).unwrap();
+            file.set_sole_writer(true);
+            for call in 0..2 {
+                let first = call * count * pitch + rank * piece;
+                let mine = Extents::strided(first, piece, pitch as i64, count).unwrap();
+                let bytes: Vec<u8> = mine.iter().flat_map(|extent| extent.offset..extent.end()).map(value).collect();
+                file.write_all(&mine, &BufferLayout::Contiguous, &bytes).unwrap();
+            }
+            file.close().unwrap();
+        })
+        .unwrap();
+        let image = std::fs::read(&path).unwrap();
+        let right = |at: u64| match at % pitch < ranks * piece {
+            true => value(at),
+            false if old(at) => !value(at),
+            false => 0,
+        };
+        assert_eq!((0..image.len() as u64).find(|&at| image[at as usize] != right(at)), None, "{hints}");
+        let writes = storage.take().0.len() as u64;
+        let are_few = writes < count;
+        assert_eq!(are_few, slow > 0 && !hints.contains("fixed"), "{writes} writes of {} runs, {hints}", 2 * count);
+    }
+}

@@ -31,6 +31,11 @@ wire::fields!(struct FileSpeed { rr, rb, bb, rt, bt });
 
 /// Part of the weight of earlier calls that stays after another one.
 const KEPT: f64 = 0.8;
+/// Part that stays after a call that took at least [`FAR`] times as long as they show, or as short: the file is another one now.
+/// (Short calls weigh more, because errors are relative; so many long ones would be needed to outweigh them.)
+const KEPT_IF_FAR: f64 = 0.3;
+/// See [`KEPT_IF_FAR`].
+const FAR: f64 = 3.0;
 /// Relative error of a measured time.
 const ERROR: f64 = 0.1;
 /// Standard deviations of what is known before any call: nanoseconds of a call, and of a byte.
@@ -54,7 +59,10 @@ impl FileSpeed {
             return;
         }
         let weight = 1.0 / (nanos * ERROR).powi(2);
-        let add = |sum: &mut f64, seen: f64| *sum = *sum * KEPT + seen * weight;
+        let (of_call, of_byte) = self.nanos();
+        let times = nanos / (rounds * of_call + bytes * of_byte);
+        let kept = if (1.0 / FAR..FAR).contains(&times) { KEPT } else { KEPT_IF_FAR };
+        let add = |sum: &mut f64, seen: f64| *sum = *sum * kept + seen * weight;
         add(&mut self.rr, rounds * rounds);
         add(&mut self.rb, rounds * bytes);
         add(&mut self.bb, bytes * bytes);
@@ -91,6 +99,13 @@ impl FileSpeed {
             (false, _) => (0.0, (bt / bb).max(0.0)),
             (_, false) => ((rt / rr).max(0.0), 0.0),
         }
+    }
+
+    /// Returns the number of bytes that could be moved during a call. As far as the time of a byte is not known it is taken to be
+    /// long.
+    pub fn bytes_in_call(&self) -> u64 {
+        let (of_call, of_byte) = self.nanos();
+        (of_call / (of_byte + 2.0 * self.error_of_byte())) as u64
     }
 
     /// Returns the expected nanoseconds of `calls` calls that move `bytes` bytes, with `writers` calls in flight if each takes

@@ -79,8 +79,8 @@ pub const WORTH_ZERO_COPY: u64 = 4 << 10;
 pub const LOCAL_CALL: u64 = 4 << 10;
 /// Cost of a call on a file system that locks stripes or blocks: about as much as copying this number of bytes.
 pub const REMOTE_CALL: u64 = 256 << 10;
-/// A group of at most this number of runs is always written run by run if its gaps would have to be read: such a read may
-/// need a disk.
+/// Runs whose calls cost no more than this number of usual calls are always written one by one if their gaps would have to be
+/// read: such a read may need a disk.
 pub const FEW_RUNS: u64 = 16;
 /// The file system is asked which bytes of gaps have data if that may save this number of calls, so that a useless answer
 /// costs little. Where the file has data, as many bytes as these calls cost are read before the next question.

@@ -14,6 +14,7 @@ use crate::engine::choose::rules::Rules;
 use crate::engine::choose::windows::WindowPlanner;
 use crate::engine::exchange::planner::ExchangePlanner;
 use crate::engine::file::opening::{self, Created, FirstAgreement, OpenArguments};
+use crate::engine::io::call_cost::CallCost;
 use crate::engine::io::terms::FileTerms;
 use crate::engine::io::write_behind::limits::{WriteBehindLimits, automatic_budget, usable_budget};
 use crate::engine::shared::{self, Arena};
@@ -133,9 +134,14 @@ impl Setup {
         let votes = VoteTerms::new(Tiling::from_key(key), by_host, &hints, &exchange, &layout);
         // Each host may have its own copy of a file that is only read, so do not compare identities.
         let identity = identity.filter(|_| several && mode != Mode::Read);
-        let (learned, lock_unit) =
-            (if hints.aggregators_fixed { Learned::default() } else { learned }, windows.lock_unit);
-        let file = FileTerms { path, mode, hints, topology, layout, lock_unit, caches_incoherent, known, identity };
+        let learned = if hints.aggregators_fixed { Learned::default() } else { learned };
+        // Bytes that are buffered have no times.
+        let is_fixed = hints.aggregators_fixed || hints.write_behind != Some(0);
+        let call_costs = [Direction::Write, Direction::Read].map(|direction| match is_fixed {
+            true => Arc::new(CallCost::fixed(windows.lock_unit)),
+            false => CallCost::of(file_system, direction, windows.lock_unit),
+        });
+        let file = FileTerms { path, mode, hints, topology, layout, caches_incoherent, known, call_costs, identity };
         Ok(Some(Self {
             file: Arc::new(file),
             driver_name: name,

@@ -8,6 +8,8 @@ use std::time::Duration;
 use crate::access::memory::copy;
 use crate::access::{Access, BufferLayout, Extents, Piece, Sink, Source, Walk};
 use crate::engine::choose::{PACKED_FOR_CALL, WHOLE_PIECE};
+use crate::engine::io::call_cost::Measure;
+use crate::engine::io::sieve::Sieve;
 use crate::engine::io::{Moved, Storage, StorageFailure, guarded, read_present, without_size_signal, write_all};
 use crate::engine::trace::counts::Outcome;
 use crate::error::{Error, FileOperation};
@@ -137,20 +139,30 @@ per_thread! {
     static PIECES: RefCell<Vec<Piece>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Reads an access without other ranks. Gaps of up to `bridge` bytes are read too, to save calls. Memory for bytes past the
+/// Reads an access without other ranks. Gaps that `sieve` bridges are read too, to save calls. Memory for bytes past the
 /// end of the file is unchanged. Local.
 pub fn read(
     storage: &dyn Storage,
     file: &Extents,
     layout: &BufferLayout,
     sink: Sink<'_>,
-    bridge: u64,
+    sieve: &Sieve,
 ) -> Result<Outcome, StorageFailure> {
     let begin = clock::now();
     let mut pieces = PIECES.take();
     pieces.clear();
     let (bytes, pieces) = with_scratch(|span| {
-        let mut group = ReadGroup { storage, sink, bridge, pieces, span, bytes: 0, failure: None };
+        let mut group = ReadGroup {
+            storage,
+            sink,
+            sieve,
+            measure: sieve.measure(),
+            bridge: sieve.bridge(),
+            pieces,
+            span,
+            bytes: 0,
+            failure: None,
+        };
         Walk::new(file, layout).visit_before(u64::MAX, |piece| group.add(piece));
         group.flush();
         (group.failure.take().map_or(Ok(group.bytes), Err), group.pieces)
@@ -164,6 +176,9 @@ pub fn read(
 struct ReadGroup<'a> {
     storage: &'a dyn Storage,
     sink: Sink<'a>,
+    sieve: &'a Sieve,
+    measure: Measure<'a>,
+    /// Maximum gap in bytes that is read.
     bridge: u64,
     /// Ascending pieces without overlaps that span at most [`PACKED_FOR_CALL`] bytes; or one piece.
     pieces: Vec<Piece>,
@@ -195,6 +210,8 @@ impl ReadGroup<'_> {
                 1 => read_present(self.storage, place, first.offset),
                 _ => self.read_span(first.offset, last.offset + last.len),
             };
+            self.measure.add(Moved { bytes: last.offset + last.len - first.offset, calls: 1 });
+            self.bridge = self.sieve.bridge();
             match read {
                 Ok(bytes) => self.bytes += bytes,
                 Err(failure) => self.failure = Some(failure),

@@ -19,7 +19,6 @@ use std::sync::Arc;
 
 use crate::access::{Access, Direction, Sink, Source};
 use crate::drivers::{DirectWrites, Mode};
-use crate::engine::io::sieve::Sieve;
 use crate::engine::io::terms::FileTerms;
 use crate::engine::io::window_queue::WindowQueue;
 use crate::engine::io::worker::Worker;
@@ -132,7 +131,7 @@ impl FileHandle {
             Worker::start(storage, waker).map_err(|cause| Error::io(rank, FileOperation::Open, &path, None, &cause))
         };
         let worker = self.storage().and_then(start);
-        WindowQueue::new(worker, &self.terms.hints, self.terms.lock_unit, rank, path)
+        WindowQueue::new(worker, self.terms.read_sieve(), rank, path)
     }
 
     /// Closes the handle.
@@ -211,9 +210,9 @@ impl FileHandle {
         if file.count() == 0 {
             return Outcome::default();
         }
-        let bridge = Sieve::new(self.terms.hints.ds_read, self.terms.lock_unit).bridge();
+        let sieve = self.terms.read_sieve();
         let read = self.storage().and_then(|storage| {
-            let read = guarded(FileOperation::Read, None, || direct::read(&*storage, file, layout, memory, bridge));
+            let read = guarded(FileOperation::Read, None, || direct::read(&*storage, file, layout, memory, &sieve));
             self.with_context(read)
         });
         read.unwrap_or_else(|error| Outcome { error: Some(error), ..Outcome::default() })

@@ -1,6 +1,7 @@
 //! File I/O through the trait [`Storage`]: complete writes and reads, windows, and failures of one rank. Every call on
 //! the file goes through `calls`.
 
+pub(in crate::engine) mod call_cost;
 pub(in crate::engine) mod calls;
 pub(in crate::engine) mod direct;
 pub(in crate::engine) mod handle;
@@ -16,13 +17,16 @@ use std::io::{self, IoSlice};
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use crate::access::{Access, BufferLayout, Extents, Sink, Source};
-use crate::engine::choose::LARGE_OF_FEW;
+use crate::engine::io::call_cost::CallCost;
+use crate::engine::io::sieve::Sieve;
 use crate::engine::io::window_queue::PieceOfWindow;
 use crate::error::{Error, FileOperation};
+use crate::hints::Switch;
 use crate::topology::Rank;
+use crate::world::process::per_process;
 
 pub use crate::drivers::{FileControl, OpenStorage, Storage, SystemFiles, block_size_signal, without_size_signal};
 
@@ -116,6 +120,12 @@ pub struct Moved {
 }
 
 impl Moved {
+    /// Adds what other calls have moved.
+    pub fn add_all(&mut self, other: Self) {
+        self.bytes += other.bytes;
+        self.calls += other.calls;
+    }
+
     /// Adds a call that moved `bytes` bytes.
     #[inline]
     fn add(&mut self, bytes: usize) {
@@ -222,7 +232,10 @@ pub fn read_independent(
     sink: Sink<'_>,
     (rank, path): (Rank, &Path),
 ) -> Result<u64, Error> {
-    let read = guarded(FileOperation::Read, None, || direct::read(storage, file, layout, sink, LARGE_OF_FEW));
+    per_process! {
+        static COST: LazyLock<Sieve> = LazyLock::new(|| Sieve::new(Switch::Automatic, CallCost::fixed(1).into()));
+    }
+    let read = guarded(FileOperation::Read, None, || direct::read(storage, file, layout, sink, &COST));
     read.map(|outcome| outcome.bytes).map_err(|failure| failure.into_error(rank, path))
 }
 

@@ -4,12 +4,14 @@
 //! A window in an aggregator's memory and a window that ranks share are written by the same code: see [`Segment`].
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use smallvec::SmallVec;
 use tributary_base::wire;
 
 use crate::drivers::FileSystem;
-use crate::engine::choose::{FEW_RUNS, LOCAL_CALL, PARTS_READ, REMOTE_CALL, WORTH_ASKING, WORTH_LEAVING};
+use crate::engine::choose::{FEW_RUNS, PARTS_READ, WORTH_ASKING, WORTH_LEAVING};
+use crate::engine::io::call_cost::{CallCost, Measure};
 use crate::engine::io::present::Present;
 use crate::engine::io::{Moved, Storage, StorageFailure, calls, read_all, write_all};
 use crate::error::FileOperation;
@@ -45,12 +47,13 @@ type DataRanges = SmallVec<[Range<u64>; PARTS_READ]>;
 
 /// Decides what to do about gaps between runs of bytes, by the hint `romio_ds_write` or `romio_ds_read` and by the cost
 /// of a call.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Sieve {
     switch: Switch,
-    /// Cost of a call on the file: the number of bytes that could be copied meanwhile.
-    call: u64,
-    bridge: u64,
+    /// Cost of a call on the file.
+    cost: Arc<CallCost>,
+    /// Gaps longer than this number of bytes are never moved.
+    widest: u64,
     known: KnownBytes,
     /// End of the file when the call began: no byte from here on had data. `u64::MAX` if the end is unknown, or if the file
     /// has none (a device).
@@ -58,27 +61,21 @@ pub struct Sieve {
 }
 
 impl Sieve {
-    /// Returns the sieve for a file system that locks `unit` bytes together.
-    pub fn new(switch: Switch, unit: u64) -> Self {
-        let call = if unit == 1 { LOCAL_CALL } else { REMOTE_CALL };
-        let bridge = match switch {
-            Switch::Enable => u64::MAX,
-            Switch::Disable => 0,
-            Switch::Automatic => call,
-        };
-        Self { switch, call, bridge, known: KnownBytes::Nothing, end: u64::MAX }
+    /// Returns the sieve for a file on which calls cost `cost`.
+    pub fn new(switch: Switch, cost: Arc<CallCost>) -> Self {
+        Self { switch, cost, widest: u64::MAX, known: KnownBytes::Nothing, end: u64::MAX }
     }
 
     /// Returns the sieve of a write. Unless `is_sole` is true, others may write the file meanwhile: bytes that they
     /// write in a gap must not be overwritten, so the write has only the runs. `known` is what can be known of the
     /// gaps without reading them.
-    pub fn of_write(switch: Switch, unit: u64, is_sole: bool, known: KnownBytes) -> Self {
-        Self { known, ..Self::new(if is_sole { switch } else { Switch::Disable }, unit) }
+    pub fn of_write(switch: Switch, cost: Arc<CallCost>, is_sole: bool, known: KnownBytes) -> Self {
+        Self { known, ..Self::new(if is_sole { switch } else { Switch::Disable }, cost) }
     }
 
     /// Returns this sieve, which now leaves out gaps of `gap` bytes or more: others may write there.
     pub fn within(self, gap: u64) -> Self {
-        Self { bridge: self.bridge.min(gap - 1), ..self }
+        Self { widest: self.widest.min(gap - 1), ..self }
     }
 
     /// Returns this sieve for a file whose last byte lies before `end`, which is called only if the sieve needs it. Call
@@ -91,7 +88,17 @@ impl Sieve {
     /// Returns the maximum gap within a group in bytes. A read reads such a gap too, because that costs less than
     /// another call.
     pub fn bridge(&self) -> u64 {
-        self.bridge
+        let bridge = match self.switch {
+            Switch::Enable => u64::MAX,
+            Switch::Disable => 0,
+            Switch::Automatic => self.cost.bytes(),
+        };
+        bridge.min(self.widest)
+    }
+
+    /// Begins to measure calls on the file.
+    pub fn measure(&self) -> Measure<'_> {
+        self.cost.measure()
     }
 
     /// Returns true if a group is written as a whole, after `read` bytes in its gaps have been read in `parts` calls;
@@ -104,8 +111,9 @@ impl Sieve {
             // Each gap costs less than a call.
             Switch::Automatic if parts == 0 => true,
             Switch::Automatic => {
-                let copied = read + group.gap_bytes() + (parts - 1) * self.call;
-                group.runs > FEW_RUNS && copied <= group.runs.saturating_mul(self.call)
+                let call = self.cost.bytes();
+                let (by_runs, few) = (group.runs.saturating_mul(call), FEW_RUNS * self.cost.least());
+                by_runs > few && read + group.gap_bytes() + (parts + 1).saturating_mul(call) <= by_runs
             }
         }
     }
@@ -113,8 +121,9 @@ impl Sieve {
     /// Returns true if the runs of a group are buffered one by one. A group whose holes are filled must be in the file
     /// when the call ends, because others may write into the holes then; runs need not.
     fn leaves_runs(&self, group: &RunGroup, storage: &dyn Storage) -> bool {
-        let whole = (group.range.end - group.range.start).saturating_add(self.call);
-        let by_runs = group.covered.saturating_add(group.runs.saturating_mul(self.call));
+        let call = self.cost.bytes();
+        let whole = (group.range.end - group.range.start).saturating_add(call);
+        let by_runs = group.covered.saturating_add(group.runs.saturating_mul(call));
         let is_cheap = by_runs <= whole.saturating_mul(WORTH_LEAVING);
         self.switch == Switch::Automatic && is_cheap && calls::writes_later(storage, group.covered)
     }
@@ -122,8 +131,8 @@ impl Sieve {
     /// Returns true if the answer that no byte of `gaps` has data would save enough. A file without an end is not asked:
     /// it may be a device whose answer means nothing.
     fn is_worth_asking(&self, group: &RunGroup, gaps: &Range<u64>) -> bool {
-        let read = gaps.end - gaps.start;
-        let calls = |bytes: u64| bytes / self.call;
+        let (read, call) = (gaps.end - gaps.start, self.cost.bytes());
+        let calls = |bytes: u64| bytes / call;
         let saved = match self.writes_whole(group, read, 1) {
             true => calls(read),
             // Saves a call for each run; costs the question and one write with the gaps.
@@ -152,7 +161,7 @@ impl Sieve {
                     break;
                 }
                 _ => {
-                    rest.start = rest.end.min(start + WORTH_ASKING * self.call);
+                    rest.start = rest.end.min(start.saturating_add(WORTH_ASKING * self.cost.bytes()));
                     found.push(start..rest.start);
                 }
             }
@@ -215,10 +224,11 @@ impl<P: Present + ?Sized> Segment<'_, P> {
     /// Writes the bytes that are present. Holes are rewritten only with the bytes that were there before: zeros, or
     /// bytes that are read first. No hole after the last byte that is present is written, so the file does not grow by
     /// holes. Adds the number of present bytes that were written to `written`, also after a failure.
-    pub fn write(&mut self, storage: &dyn Storage, sieve: Sieve, written: &mut Moved) -> Result<(), StorageFailure> {
+    pub fn write(&mut self, storage: &dyn Storage, sieve: &Sieve, written: &mut Moved) -> Result<(), StorageFailure> {
         let present = self.present;
         let mut runs = present.runs(self.positions()).peekable();
-        while let Some(group) = RunGroup::take(&mut runs, sieve.bridge) {
+        let mut measure = sieve.measure();
+        while let Some(group) = RunGroup::take(&mut runs, sieve.bridge()) {
             if group.runs == 1 || !sieve.leaves_runs(&group, storage) && self.fill_holes(storage, &group, sieve)? {
                 let mut all = Moved::default();
                 let outcome = match group.runs {
@@ -228,10 +238,15 @@ impl<P: Present + ?Sized> Segment<'_, P> {
                 written.bytes += if outcome.is_ok() { group.covered } else { all.bytes.min(group.covered) };
                 written.calls += all.calls;
                 outcome?;
+                measure.add(all);
                 continue;
             }
             for run in present.runs(group.range) {
-                self.write_range(storage, &run, written)?;
+                let mut all = Moved::default();
+                let outcome = self.write_range(storage, &run, &mut all);
+                written.add_all(all);
+                outcome?;
+                measure.add(all);
             }
         }
         Ok(())
@@ -257,18 +272,20 @@ impl<P: Present + ?Sized> Segment<'_, P> {
 
     /// Reads the bytes whose positions are marked in the map, and gaps between them that cost less than another call.
     /// Bytes past the end of the file are zeros.
-    pub fn read(&mut self, storage: &dyn Storage, sieve: Sieve) -> Result<(), StorageFailure> {
+    pub fn read(&mut self, storage: &dyn Storage, sieve: &Sieve) -> Result<(), StorageFailure> {
         let mut runs = self.present.runs(self.positions()).peekable();
-        while let Some(RunGroup { range, .. }) = RunGroup::take(&mut runs, sieve.bridge) {
+        let mut measure = sieve.measure();
+        while let Some(RunGroup { range, .. }) = RunGroup::take(&mut runs, sieve.bridge()) {
             let (indices, offset) = (self.indices(&range), self.offset(range.start));
-            read_all(storage, &mut self.bytes[indices], offset)?;
+            let bytes = read_all(storage, &mut self.bytes[indices], offset)?;
+            measure.add(Moved { bytes, calls: 1 });
         }
         Ok(())
     }
 
     /// Fills the holes of a group with the bytes that the file has there, and reads only parts that may have data. Returns
     /// false if the group costs less run by run, or if the file may be written and not read.
-    fn fill_holes(&mut self, storage: &dyn Storage, group: &RunGroup, sieve: Sieve) -> Result<bool, StorageFailure> {
+    fn fill_holes(&mut self, storage: &dyn Storage, group: &RunGroup, sieve: &Sieve) -> Result<bool, StorageFailure> {
         if sieve.switch == Switch::Disable {
             return Ok(false);
         }
@@ -348,6 +365,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::engine::choose::LOCAL_CALL;
     use crate::engine::io::FileControl;
     use crate::engine::io::present::Coverage;
 
@@ -433,7 +451,7 @@ mod tests {
 
     /// Writes runs of bytes 255 at these offsets through a window that begins at `start`; other bytes of the window are
     /// garbage. Checks the bytes of the file, and returns the counts.
-    fn written(file: &Paged, start: u64, runs: &[Range<u64>], sieve: Sieve) -> Calls {
+    fn written(file: &Paged, start: u64, runs: &[Range<u64>], sieve: &Sieve) -> Calls {
         let mut expected = file.bytes();
         let (mut coverage, mut memory) = (Coverage::default(), vec![77; (runs.last().unwrap().end - start) as usize]);
         let mut all = 0;
@@ -512,7 +530,7 @@ mod tests {
             }
             let (mut segment, mut written) =
                 (Segment { offset: 0, bytes: &mut memory, present: &coverage, first: 0 }, Moved::default());
-            segment.write(&file, sieve, &mut written).unwrap();
+            segment.write(&file, &sieve, &mut written).unwrap();
             let counts = file.file.0.lock().unwrap().2;
             assert_eq!(
                 (counts.writes, counts.reads, written.bytes),
@@ -528,7 +546,12 @@ mod tests {
     }
 
     fn sieve_of(switch: Switch, known: KnownBytes, file: &Paged) -> Sieve {
-        Sieve::of_write(switch, 1, true, known).with_end(|| file.size().unwrap())
+        local(switch, true, known).with_end(|| file.size().unwrap())
+    }
+
+    /// The sieve of a write to a local file system.
+    fn local(switch: Switch, is_sole: bool, known: KnownBytes) -> Sieve {
+        Sieve::of_write(switch, CallCost::fixed(1).into(), is_sole, known)
     }
 
     #[test]
@@ -539,7 +562,7 @@ mod tests {
         {
             for count in [2, 100] {
                 let file = Paged::with_data(5000, &[0..5000]);
-                let calls = written(&file, 5000, &strided(5000, count, 100, 3000), sieve_of(switch, known, &file));
+                let calls = written(&file, 5000, &strided(5000, count, 100, 3000), &sieve_of(switch, known, &file));
                 assert_eq!(calls, Calls { writes: 1, ..Calls::default() }, "{count} runs, {switch:?}, {known:?}");
             }
         }
@@ -549,12 +572,12 @@ mod tests {
     fn nothing_is_read_where_nobody_has_written() {
         let file = Paged::with_data(1 << 20, &[(1 << 20) - 10..1 << 20]);
         let runs = strided(4096, 100, 100, 3000);
-        let calls = written(&file, 4096, &runs, sieve_of(Switch::Automatic, KnownBytes::Data, &file));
+        let calls = written(&file, 4096, &runs, &sieve_of(Switch::Automatic, KnownBytes::Data, &file));
         assert_eq!(calls, Calls { writes: 1, questions: 1, ..Calls::default() });
         // Also a group of 16 runs, which would not be read: the gaps have no data, so one write is enough.
         let file = Paged::with_data(1 << 20, &[]);
         let runs = strided(4096, 16, 100, 1000);
-        let calls = written(&file, 4096, &runs, sieve_of(Switch::Automatic, KnownBytes::Data, &file));
+        let calls = written(&file, 4096, &runs, &sieve_of(Switch::Automatic, KnownBytes::Data, &file));
         assert_eq!(calls, Calls { writes: 1, questions: 1, ..Calls::default() });
     }
 
@@ -563,7 +586,7 @@ mod tests {
         let runs = strided(10_000, 200, 1000, 2000);
         // The window before it has written the rest of its last page. Somebody has written a few bytes in the middle.
         let file = Paged::with_data(1 << 20, &[0..10_000, 200_000..200_100]);
-        let calls = written(&file, 10_000, &runs, sieve_of(Switch::Automatic, KnownBytes::Data, &file));
+        let calls = written(&file, 10_000, &runs, &sieve_of(Switch::Automatic, KnownBytes::Data, &file));
         assert_eq!(calls, Calls { writes: 1, reads: 2, read: 2 * (WORTH_ASKING * LOCAL_CALL), questions: 3 });
     }
 
@@ -572,13 +595,13 @@ mod tests {
         let file = Paged::with_data(1 << 20, &[0..1 << 20]);
         let runs = strided(10_000, 200, 1000, 2000);
         let read = 199 * 2000 - 1000;
-        let calls = written(&file, 10_000, &runs, sieve_of(Switch::Automatic, KnownBytes::Data, &file));
+        let calls = written(&file, 10_000, &runs, &sieve_of(Switch::Automatic, KnownBytes::Data, &file));
         assert_eq!(calls, Calls { writes: 1, reads: 1, read, questions: 2 });
-        let calls = written(&file, 10_000, &runs, sieve_of(Switch::Automatic, KnownBytes::End, &file));
+        let calls = written(&file, 10_000, &runs, &sieve_of(Switch::Automatic, KnownBytes::End, &file));
         assert_eq!(calls, Calls { writes: 1, reads: 1, read, questions: 0 });
         // A host may know only an old end of the file: then the end is not used.
-        let old = Sieve::of_write(Switch::Automatic, 1, true, KnownBytes::Nothing).with_end(|| 0);
-        assert_eq!(written(&file, 10_000, &runs, old), Calls { writes: 1, reads: 1, read, questions: 0 });
+        let old = local(Switch::Automatic, true, KnownBytes::Nothing).with_end(|| 0);
+        assert_eq!(written(&file, 10_000, &runs, &old), Calls { writes: 1, reads: 1, read, questions: 0 });
     }
 
     #[test]
@@ -590,15 +613,15 @@ mod tests {
             (strided(0, 5, 10, 20), Calls { writes: 5, ..Calls::default() }),
             (strided(0, 100, 10, 4100), Calls { writes: 100, ..Calls::default() }),
         ] {
-            assert_eq!(written(&file, 0, &runs, sieve_of(Switch::Automatic, KnownBytes::Data, &file)), calls);
+            assert_eq!(written(&file, 0, &runs, &sieve_of(Switch::Automatic, KnownBytes::Data, &file)), calls);
         }
     }
 
     #[test]
     fn if_others_may_write_only_runs_are_written_without_a_question() {
         let file = Paged::with_data(1 << 20, &[]);
-        let sieve = Sieve::of_write(Switch::Enable, 1, false, KnownBytes::Data).with_end(|| panic!("not needed"));
-        let calls = written(&file, 0, &strided(0, 100, 10, 1000), sieve);
+        let sieve = local(Switch::Enable, false, KnownBytes::Data).with_end(|| panic!("not needed"));
+        let calls = written(&file, 0, &strided(0, 100, 10, 1000), &sieve);
         assert_eq!(calls, Calls { writes: 100, ..Calls::default() });
     }
 
@@ -606,9 +629,9 @@ mod tests {
     fn a_file_without_an_end_is_read_without_a_question() {
         let (file, runs) = (Paged::with_data(1 << 20, &[]), strided(10_000, 200, 1000, 2000));
         let calls = Calls { writes: 1, reads: 1, read: 199 * 2000 - 1000, questions: 0 };
-        let sieve = Sieve::of_write(Switch::Automatic, 1, true, KnownBytes::Data);
-        assert_eq!(written(&file, 10_000, &runs, sieve.with_end(|| u64::MAX)), calls);
-        assert_eq!(written(&file, 10_000, &runs, sieve), calls, "nobody has asked for the end");
+        let sieve = local(Switch::Automatic, true, KnownBytes::Data);
+        assert_eq!(written(&file, 10_000, &runs, &sieve.clone().with_end(|| u64::MAX)), calls);
+        assert_eq!(written(&file, 10_000, &runs, &sieve), calls, "nobody has asked for the end");
     }
 
     /// A storage may answer anything that is not wrong: it must not end in a loop, or in other bytes.
@@ -640,7 +663,7 @@ mod tests {
             let switch = if enable { Switch::Enable } else { Switch::Automatic };
             let counts = [KnownBytes::Nothing, KnownBytes::End, KnownBytes::Data].map(|known| {
                 let file = Paged::with_data(len, &data);
-                written(&file, start, &runs, sieve_of(switch, known, &file))
+                written(&file, start, &runs, &sieve_of(switch, known, &file))
             });
             prop_assert!(counts[2].writes <= counts[1].writes && counts[1].writes <= counts[0].writes, "{:?}", counts);
             prop_assert!(!enable || counts[2].read <= counts[1].read && counts[1].read <= counts[0].read, "{:?}", counts);

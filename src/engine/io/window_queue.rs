@@ -15,7 +15,6 @@ use crate::engine::trace::counts::Outcome;
 use crate::error::Error;
 use crate::fabric::pool::Block;
 use crate::fabric::waiting::pause;
-use crate::hints::{Hints, Switch};
 use crate::topology::Rank;
 use crate::world::clock;
 
@@ -48,8 +47,8 @@ pub struct WindowQueue {
 }
 
 impl WindowQueue {
-    /// Returns a queue over `worker`, or over the error of starting it. The file system locks `unit` bytes together.
-    pub fn new(worker: Result<Worker, Error>, hints: &Hints, unit: u64, rank: Rank, path: PathBuf) -> Self {
+    /// Returns a queue over `worker`, or over the error of starting it. `read_sieve` is the data sieving of reads.
+    pub fn new(worker: Result<Worker, Error>, read_sieve: Sieve, rank: Rank, path: PathBuf) -> Self {
         let (worker, error) = match worker {
             Ok(worker) => (Some(worker), None),
             Err(error) => (None, Some(error)),
@@ -57,7 +56,7 @@ impl WindowQueue {
         let outcome = Outcome { error, ..Outcome::default() };
         let (free, read, made, in_flight, shift) = Default::default();
         let (asked, next_read) = Default::default();
-        let (limit, read_sieve) = (1, Sieve::new(hints.ds_read, unit));
+        let (limit, write_sieve) = (1, read_sieve.clone());
         Self {
             worker,
             free,
@@ -69,7 +68,7 @@ impl WindowQueue {
             in_flight,
             shift,
             read_sieve,
-            write_sieve: Sieve::new(Switch::Disable, unit),
+            write_sieve,
             rank,
             path,
             outcome,
@@ -155,8 +154,8 @@ impl WindowQueue {
     pub fn submit(&mut self, task: Task, window: Window, buffer: WindowBuffer) {
         if let Some(worker) = &mut self.worker {
             let (sieve, number) = match task {
-                Task::Write => (self.write_sieve, 0),
-                Task::Read => (self.read_sieve, self.asked),
+                Task::Write => (self.write_sieve.clone(), 0),
+                Task::Read => (self.read_sieve.clone(), self.asked),
             };
             self.asked += u64::from(task == Task::Read);
             worker.submit(WindowJob { task, window: window.moved(self.shift), buffer, sieve, number });
@@ -301,7 +300,7 @@ impl WindowBuffer {
         &mut self,
         storage: &dyn Storage,
         window: Window,
-        sieve: Sieve,
+        sieve: &Sieve,
         written: &mut Moved,
     ) -> Result<(), StorageFailure> {
         if !self.pieces.is_empty() {
@@ -323,7 +322,7 @@ impl WindowBuffer {
     }
 
     /// Reads the bytes of a window that ranks want, like [`Segment::read`].
-    pub fn read(&mut self, storage: &dyn Storage, window: Window, sieve: Sieve) -> Result<(), StorageFailure> {
+    pub fn read(&mut self, storage: &dyn Storage, window: Window, sieve: &Sieve) -> Result<(), StorageFailure> {
         self.for_each_segment(window, |mut segment| segment.read(storage, sieve))
     }
 
@@ -345,12 +344,15 @@ impl WindowBuffer {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engine::io::call_cost::CallCost;
+    use crate::hints::Switch;
 
     /// Without this, a failed read would open one window after the other.
     #[test]
     fn there_is_no_room_once_the_call_has_failed() {
         let error = Error::state("the file was removed or renamed after it was opened");
-        let mut queue = WindowQueue::new(Err(error), &Hints::default(), 1, 0, PathBuf::new());
+        let sieve = Sieve::new(Switch::Automatic, CallCost::fixed(1).into());
+        let mut queue = WindowQueue::new(Err(error), sieve, 0, PathBuf::new());
         assert!(!queue.has_room());
     }
 }

@@ -199,8 +199,8 @@ fn perform(storage: &dyn Storage, job: WindowJob, failed: bool, begin: Instant) 
     let operation = if task == Task::Write { FileOperation::Write } else { FileOperation::Read };
     let outcome = guarded(operation, window.start, || match task {
         _ if failed => Ok(()),
-        Task::Write => buffer.write(storage, window, sieve, &mut moved),
-        Task::Read => buffer.read(storage, window, sieve),
+        Task::Write => buffer.write(storage, window, &sieve, &mut moved),
+        Task::Read => buffer.read(storage, window, &sieve),
     });
     // Pieces of messages and of the caller's memory are released in any case.
     buffer.pieces.clear();

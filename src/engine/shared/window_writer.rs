@@ -189,12 +189,12 @@ impl WindowWriter {
         let present = self.present();
         let Range { start: first, .. } = self.places(extent);
         let end = || *self.end.get_or_init(|| io::end(&self.storage, self.rank, &self.file.path).unwrap_or(u64::MAX));
-        let sieve = self.sieve.with_end(end);
+        let sieve = self.sieve.clone().with_end(end);
         self.store(|storage, written| {
             // SAFETY: all ranks have passed the windows of the extent: none reads or writes their places before they
             // are written.
             let bytes = unsafe { self.arena.bytes_mut(&self.windows, extent) };
-            Segment { offset: extent.offset, bytes, present, first }.write(storage, sieve, written)
+            Segment { offset: extent.offset, bytes, present, first }.write(storage, &sieve, written)
         });
         unmark_shared(present, self.places(extent));
     }

@@ -1,0 +1,136 @@
+//! What a call on the files of a file system costs a process, from its own calls. It decides which gaps are moved with the bytes
+//! around them. That is a choice of each process for its own calls; the ranks agree on the path of a call by other numbers.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use crate::access::Direction;
+use crate::engine::choose::cost::{FileSpeed, FileWork};
+use crate::engine::choose::learned::FileSystemKey;
+use crate::engine::choose::{LOCAL_CALL, REMOTE_CALL};
+use crate::engine::io::Moved;
+use crate::world::clock;
+use crate::world::process::own_state;
+
+/// Time after which calls are learned from: clocks and locks take a small part of it.
+const BATCH: Duration = Duration::from_micros(50);
+
+/// The cost of a call on a file system, in bytes that could be moved meanwhile.
+#[derive(Debug)]
+pub struct CallCost {
+    /// Cost of a call that is always assumed: its cost on the servers does not show in its time.
+    least: u64,
+    /// Cost that follows from the calls so far.
+    bytes: AtomicU64,
+    /// What the calls so far took; `None` if nothing is learned.
+    speed: Option<Mutex<FileSpeed>>,
+}
+
+own_state! {
+    /// Costs on the file systems of earlier files, for writes and for reads.
+    static KEPT: Mutex<BTreeMap<(FileSystemKey, bool), Arc<CallCost>>> = Mutex::new(BTreeMap::new());
+}
+
+impl CallCost {
+    /// Returns the cost on a file system that locks `unit` bytes together, which does not change.
+    pub fn fixed(unit: u64) -> Self {
+        let least = if unit == 1 { LOCAL_CALL } else { REMOTE_CALL };
+        Self { least, bytes: least.into(), speed: None }
+    }
+
+    /// Returns the cost of calls of this process in a direction, on a file system that locks `unit` bytes together. All files on
+    /// the file system share it; a file with key 0 has its own.
+    pub fn of(file_system: FileSystemKey, direction: Direction, unit: u64) -> Arc<Self> {
+        let new = || Arc::new(Self { speed: Some(Mutex::default()), ..Self::fixed(unit) });
+        if file_system == 0 {
+            return new();
+        }
+        let key = (file_system, direction == Direction::Read);
+        KEPT.with(|kept| kept.lock().unwrap_or_else(PoisonError::into_inner).entry(key).or_insert_with(new).clone())
+    }
+
+    /// Returns the number of bytes that could be moved during a call.
+    #[inline]
+    pub fn bytes(&self) -> u64 {
+        self.bytes.load(Ordering::Relaxed)
+    }
+
+    /// Returns the cost that is always assumed, in bytes.
+    pub fn least(&self) -> u64 {
+        self.least
+    }
+
+    /// Begins to measure calls.
+    pub fn measure(&self) -> Measure<'_> {
+        Measure { cost: self, begin: clock::now(), moved: Moved::default() }
+    }
+
+    /// Learns from calls, one after the other.
+    fn learn(&self, work: FileWork) {
+        let Some(speed) = &self.speed else { return };
+        let mut speed = speed.lock().unwrap_or_else(PoisonError::into_inner);
+        speed.observe(work);
+        self.bytes.store(speed.bytes_in_call().max(self.least), Ordering::Relaxed);
+    }
+}
+
+/// Measures calls of one thread.
+pub struct Measure<'a> {
+    cost: &'a CallCost,
+    begin: std::time::Instant,
+    moved: Moved,
+}
+
+impl Measure<'_> {
+    /// Adds calls that have just ended, and learns from them if they took long enough.
+    #[inline]
+    pub fn add(&mut self, moved: Moved) {
+        self.moved.add_all(moved);
+        let took = clock::since(self.begin);
+        if took >= BATCH && self.moved.calls > 0 {
+            let (rounds, bytes, nanos) = (self.moved.calls as f64, self.moved.bytes as f64, took.as_nanos() as f64);
+            self.cost.learn(FileWork { rounds, bytes, nanos });
+            (self.begin, self.moved) = (clock::now(), Moved::default());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_call_costs_more_where_it_takes_long() {
+        let of = |nanos_of_call: f64, nanos_of_byte: f64| {
+            let cost = CallCost::of(0, Direction::Write, 1);
+            for bytes in [4096.0, 65536.0, 4096.0] {
+                cost.learn(FileWork { rounds: 1.0, bytes, nanos: nanos_of_call + bytes * nanos_of_byte });
+            }
+            cost.bytes()
+        };
+        assert!((200 << 10..600 << 10).contains(&of(5e6, 10.0)), "{}", of(5e6, 10.0));
+        assert_eq!(of(2e3, 0.5), LOCAL_CALL);
+        assert!(of(0.3e6, 40.0) < 16 << 10);
+    }
+
+    #[test]
+    fn one_call_is_enough_to_know_that_calls_take_long() {
+        let cost = CallCost::of(0, Direction::Write, 1);
+        cost.learn(FileWork { rounds: 1.0, bytes: 4096.0, nanos: 5e6 });
+        assert!(cost.bytes() > 64 << 10, "{}", cost.bytes());
+    }
+
+    #[test]
+    fn files_of_a_file_system_share_a_cost_and_fixed_ones_learn_nothing() {
+        let [first, second] = [0; 2].map(|_| CallCost::of(7, Direction::Read, 1));
+        let other = CallCost::of(7, Direction::Write, 1);
+        first.learn(FileWork { rounds: 1.0, bytes: 4096.0, nanos: 5e6 });
+        assert_eq!(first.bytes(), second.bytes());
+        assert_eq!(other.bytes(), LOCAL_CALL);
+        let fixed = CallCost::fixed(1 << 20);
+        fixed.learn(FileWork { rounds: 1.0, bytes: 4096.0, nanos: 5e6 });
+        assert_eq!(fixed.bytes(), REMOTE_CALL);
+    }
+}
