@@ -190,28 +190,47 @@ impl<T> Watched<T> {
 
 /// Number of times that the calling thread has slept, that is, waited for something other than a core.
 #[derive(Debug, Clone, Copy)]
-pub struct SleepCount(std::ffi::c_long);
+pub struct SleepCount {
+    /// Number of times that the thread has waited for something other than a core; 0 if the system does not count.
+    sleeps: std::ffi::c_long,
+    /// Time for which the thread has had a core.
+    worked: Duration,
+}
 
 impl SleepCount {
     /// Begins to count the sleeps of the calling thread.
     pub fn begin() -> Self {
-        Self(if entered().is_some() { 0 } else { sleeps() })
+        if entered().is_some() { Self { sleeps: 0, worked: Duration::ZERO } } else { Self::now() }
     }
 
     /// Returns true if the thread has slept since [`SleepCount::begin`]. In a world all time passes in sleep.
     pub fn has_slept(self) -> bool {
-        entered().is_some() || sleeps() > self.0
+        entered().is_some() || Self::now().sleeps > self.sleeps
     }
-}
 
-/// Returns the number of times that the calling thread has waited for something other than a core; 0 if the system does not count.
-#[cfg(target_os = "linux")]
-fn sleeps() -> std::ffi::c_long {
-    use nix::sys::resource::{UsageWho, getrusage};
-    getrusage(UsageWho::RUSAGE_THREAD).map_or(0, |usage| usage.voluntary_context_switches())
-}
+    /// Returns the part of `took`, the time since [`SleepCount::begin`], for which the thread did not only wait for a core.
+    pub fn without_waits_for_cores(self, took: Duration) -> Duration {
+        if entered().is_some() {
+            return took;
+        }
+        let now = Self::now();
+        if now.sleeps > self.sleeps { took } else { took.min(now.worked.saturating_sub(self.worked)) }
+    }
 
-#[cfg(not(target_os = "linux"))]
-fn sleeps() -> std::ffi::c_long {
-    0
+    #[cfg(target_os = "linux")]
+    fn now() -> Self {
+        use nix::sys::resource::{UsageWho, getrusage};
+        use nix::sys::time::TimeValLike;
+        getrusage(UsageWho::RUSAGE_THREAD).map_or(Self { sleeps: 0, worked: Duration::ZERO }, |usage| Self {
+            sleeps: usage.voluntary_context_switches(),
+            worked: Duration::from_micros(
+                (usage.user_time() + usage.system_time()).num_microseconds().try_into().unwrap_or_default(),
+            ),
+        })
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn now() -> Self {
+        Self { sleeps: 0, worked: Duration::MAX }
+    }
 }

@@ -202,7 +202,7 @@ impl Agreed {
                 // Data that was sent with the facts must not overwrite bytes that ranks have already written: then it
                 // goes through the exchange.
                 is_inline: facts.is_inline && (transferred == 0 || disjoint == Some(true)),
-                is_slow: false,
+                slow_call: None,
                 no_memory: false,
                 transferred,
             },
@@ -333,9 +333,15 @@ mod tests {
     fn large_pieces_without_overlaps_are_written_directly() {
         let path = |files: &[Extents]| {
             let hints = Hints::default();
-            let windows = WindowPlanner { memory: 1 << 24, lock_unit: 1, direct_from: None };
-            let rules =
-                Rules { hints: &hints, windows: &windows, direction: Direction::Write, in_memory: true, ranks: 4 };
+            let windows = WindowPlanner { memory: 1 << 24, memory_if_slow: 1 << 24, lock_unit: 1, direct_from: None };
+            let rules = Rules {
+                hints: &hints,
+                windows: &windows,
+                direction: Direction::Write,
+                in_memory: true,
+                ranks: 4,
+                slow_call: None,
+            };
             rules.decide(&agreed(files, Some(Tiling::from_key(99)), &[]).shape).path
         };
         let strided = |rank: u64, len: u64| Extents::strided(rank * len, len, 4 * len as i64, 8).unwrap();

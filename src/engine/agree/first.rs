@@ -13,7 +13,7 @@ use smallvec::SmallVec;
 use tributary_base::wire::frame::Encoder;
 use tributary_base::wire::{self, Output, Wire};
 
-use crate::access::{Access, Direction, Extent, Extents, Source, Tiling, Walk};
+use crate::access::{Access, Direction, Extent, Extents, Source, Tiling};
 use crate::collectives::team::{Combine, Team};
 use crate::drivers::Layout;
 use crate::engine::agree::calls::{CallFault, CallForm, CallKinds};
@@ -21,15 +21,15 @@ use crate::engine::agree::facts::{Agreed, Facts};
 use crate::engine::agree::footprint::Footprint;
 use crate::engine::agree::inline::{self, OwnData, block_len, data_of_blocks};
 use crate::engine::agree::ranges::RankRanges;
-use crate::engine::choose::cost::{Expected, FileWork};
+use crate::engine::choose::cost::Expected;
 use crate::engine::choose::learned::Learned;
 use crate::engine::choose::rules::Rules;
-use crate::engine::choose::{PROBED, SMALL_OF_ALL};
+use crate::engine::choose::{FEW_PIECES, SMALL_OF_ALL, WORTH_PROBING};
 use crate::engine::exchange::kept_plans::AccessShift;
 use crate::engine::exchange::planner::ExchangePlanner;
 use crate::engine::io::handle::publish_writes;
 use crate::engine::io::terms::FileTerms;
-use crate::engine::io::{Moved, Storage, StorageFailure, end, guarded, without_size_signal, write_all};
+use crate::engine::io::{Moved, Storage, StorageFailure, end, probe};
 use crate::engine::shared::Arena;
 use crate::engine::shared::window_writer::Runs;
 use crate::engine::trace::counts::Outcome;
@@ -38,7 +38,6 @@ use crate::error::{Error, FileOperation, Result};
 use crate::fabric::Endpoint;
 use crate::hints::{Hints, Switch};
 use crate::topology::Rank;
-use crate::world::clock;
 
 /// The contribution of one rank, or of several merged ranks, to the first agreement of a call.
 #[derive(Clone)]
@@ -233,6 +232,8 @@ pub struct OpeningVote<'a> {
     pub arena: Option<&'a Arena>,
     /// This rank's handle of the file (or the error of opening it), if this rank may decide and then use the file.
     pub storage: Option<Result<Arc<dyn Storage>>>,
+    /// This rank's own data, which it may write first to measure the file; `None` in a read.
+    pub data: Option<Access<'a, Source<'a>>>,
     /// What this rank needs to weigh ways if it decides; `None` if the call has no data.
     pub weighing: Option<Weighing<'a>>,
     /// This rank's error, if it has one.
@@ -245,31 +246,6 @@ pub struct Weighing<'a> {
     pub learned: &'a mut Learned,
     /// Plans the exchange.
     pub planner: &'a ExchangePlanner,
-    /// This rank's own data.
-    pub data: Access<'a, Source<'a>>,
-}
-
-impl Weighing<'_> {
-    /// Writes the first piece of this rank's data, which the call then writes, too, and learns what a call on the file takes.
-    /// Without data, or after a failure, nothing is learned; the call itself will fail then. Local.
-    fn probe(&mut self, storage: &dyn Storage) {
-        let Access { file, layout, memory } = self.data;
-        let mut first = None;
-        let end = file.span().map_or(0, |(start, _)| start.saturating_add(PROBED));
-        Walk::new(file, layout).visit_before(end, |piece| {
-            first.get_or_insert(piece);
-        });
-        let Some(piece) = first else { return };
-        let bytes = memory.piece(piece.memory, piece.len);
-        let (begin, _quiet) = (clock::now(), without_size_signal());
-        let written = guarded(FileOperation::Write, piece.offset, || {
-            write_all(storage, bytes, piece.offset, &mut Moved::default())
-        });
-        if written.is_ok() {
-            let nanos = clock::since(begin).as_nanos() as f64;
-            self.learned.ways.speed.observe(FileWork { rounds: 1.0, bytes: bytes.len() as f64, nanos });
-        }
-    }
 }
 
 /// The facts, extents and earlier outcome from which one rank forms its contribution to a first agreement.
@@ -329,13 +305,32 @@ impl OpeningVote<'_> {
         let (Some(part), Some(weighing)) = (self.contribution.footprint.host_part(), &mut self.weighing) else {
             return;
         };
-        if let (true, Some(Ok(storage))) = (weighing.learned.ways.is_worth_probing(part), &self.storage) {
-            weighing.probe(&**storage);
+        if let (true, Some(Ok(storage)), Some(data)) =
+            (weighing.learned.ways.is_worth_probing(part), &self.storage, &self.data)
+        {
+            probe(&**storage, data).into_iter().for_each(|work| weighing.learned.ways.speed.observe(work));
         }
         let left = &agreed.shape.left;
         let movers = weighing.planner.movers(left, weighing.learned.paces);
         agreed.shape.apart = Some(weighing.learned.ways.weigh(part, left, movers));
         agreed.decision = self.rules.decide(&agreed.shape);
+    }
+
+    /// Decides again if calls on the file take long. Where nothing is known of the file, and ranks would make many calls, measures
+    /// it first.
+    fn weigh_windows(&self, arena: &Arena, agreed: &mut Agreed) {
+        let (left, cost) = (&agreed.shape.left, &self.file.call_costs[usize::from(self.data.is_none())]);
+        let is_worth = || left.most > FEW_PIECES && left.bytes / self.rules.ranks >= WORTH_PROBING;
+        if let (Path::Direct, Some(Ok(storage)), Some(data)) = (agreed.decision.path, &self.storage, &self.data)
+            && is_worth()
+            && cost.takes_probe()
+        {
+            probe(&**storage, data).into_iter().for_each(|work| cost.learn(work));
+        }
+        agreed.shape.slow_call = arena.slow_call().or(cost.slow_call());
+        if agreed.shape.slow_call.is_some() {
+            agreed.decision = self.rules.decide(&agreed.shape);
+        }
     }
 
     /// Opens the windows of a call. Without memory, the ranks move their bytes directly, if that is possible.
@@ -346,9 +341,9 @@ impl OpeningVote<'_> {
                 arena.call().written.store(agreed.shape.transferred, Ordering::Release);
                 Ok(())
             }
-            Err(_) if agreed.shape.is_slow => {
+            Err(_) if agreed.shape.slow_call.is_some() => {
                 // A smaller ring may have room.
-                agreed.shape.is_slow = false;
+                agreed.shape.slow_call = None;
                 agreed.decision = self.rules.decide(&agreed.shape);
                 self.open_windows(arena, agreed)
             }
@@ -392,10 +387,7 @@ impl Combine for OpeningVote<'_> {
         match (agreed.decision.path, self.arena) {
             _ if agreed.failed.is_some() => {}
             (Path::Hosts, _) => self.weigh_hosts(&mut agreed),
-            (Path::Windows, Some(arena)) if arena.is_slow() => {
-                agreed.shape.is_slow = true;
-                agreed.decision = rules.decide(&agreed.shape);
-            }
+            (Path::Windows | Path::Direct, Some(arena)) => self.weigh_windows(arena, &mut agreed),
             _ => {}
         }
         let done = match (agreed.decision.path, &self.storage, self.arena) {

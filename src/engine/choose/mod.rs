@@ -118,6 +118,9 @@ pub const SLOW_FILE: u64 = 4;
 pub const SLOW_WRITE: Duration = Duration::from_millis(1);
 /// Size of a window in shared memory in bytes, unless the file system locks larger units.
 pub const WINDOW: u64 = 1 << 20;
+/// Number of bytes that the ranks of a host fill windows with in a nanosecond. It decides only how many windows of a slow file
+/// there are, so it need not be accurate.
+pub const COPIED: u64 = 1;
 /// Usual size of a ring of windows in bytes: the ring fits in caches, so a window is written and its memory reused
 /// before it is evicted.
 pub const CACHED_RING: u64 = 4 << 20;

@@ -13,10 +13,10 @@ use tributary_base::wire;
 
 use crate::access::{AccessStats, Direction, Extents};
 use crate::engine::choose::cost::Expected;
-use crate::engine::choose::windows::{CallWindows, WindowPlanner};
+use crate::engine::choose::windows::{CallWindows, WindowPlanner, rounds_if_slow};
 use crate::engine::choose::{
-    DENSE_PART, FAR_APART, FEW_BESIDE_WINDOWS, FEW_PIECES, LARGE_OF_FEW, LARGE_PIECE, LARGE_TO_READ, MOSTLY_EMPTY,
-    WORTH_OPENING,
+    COPIED, DENSE_PART, FAR_APART, FEW_BESIDE_WINDOWS, FEW_PIECES, LARGE_OF_FEW, LARGE_PIECE, LARGE_TO_READ,
+    MOSTLY_EMPTY, WORTH_OPENING,
 };
 use crate::engine::trace::path::{Path, Reason};
 use crate::hints::{Hints, Overlap, Switch};
@@ -34,6 +34,9 @@ pub struct Rules<'a> {
     pub in_memory: bool,
     /// Number of ranks of the file.
     pub ranks: u64,
+    /// Nanoseconds of a call on the file, without its bytes, if this process knows that calls take long. Unlike the rest, not
+    /// equal on all ranks.
+    pub slow_call: Option<u64>,
 }
 
 /// The agreed values of a call on which its path depends.
@@ -50,15 +53,16 @@ pub struct CallShape {
     pub apart: Option<Expected>,
     /// True if all ranks sent their data with their facts.
     pub is_inline: bool,
-    /// True if the ranks share memory, and the last write or read of windows was slow.
-    pub is_slow: bool,
+    /// Nanoseconds of a call on the file, without its bytes, if the ranks share memory, and the last write or read of windows was
+    /// slow; 0 if they are unknown.
+    pub slow_call: Option<u64>,
     /// True if there is no shared memory for windows.
     pub no_memory: bool,
     /// Number of bytes that all ranks have written or read so far.
     pub transferred: u64,
 }
 
-wire::fields!(struct CallShape { all, left, disjoint, apart, is_inline, is_slow, no_memory, transferred });
+wire::fields!(struct CallShape { all, left, disjoint, apart, is_inline, slow_call, no_memory, transferred });
 
 /// The decision of one rank for all ranks of a call. It is part of the answer of the first agreement, so the other ranks do
 /// not compute it.
@@ -93,8 +97,10 @@ impl Rules<'_> {
     /// the ranks then find out more ([`Rules::needs_overlap_check`]), each rank repeats the decision, with the same result.
     pub fn decide(&self, shape: &CallShape) -> Decision {
         let (path, reason) = self.choose(shape);
-        let windows =
-            if path == Path::Windows { self.windows.over(&shape.left, shape.is_slow) } else { CallWindows::default() };
+        let windows = match path {
+            Path::Windows => self.windows.over(&shape.left, self.direction, shape.slow_call),
+            _ => CallWindows::default(),
+        };
         Decision { path, reason, windows }
     }
 
@@ -175,10 +181,24 @@ impl Rules<'_> {
             _ if shape.is_inline => (Path::Slots, Reason::FitsSlots),
             Switch::Enable => (Path::Windows, Reason::Enabled),
             Switch::Automatic if may_overlap => (Path::Windows, Reason::MayOverlap),
-            Switch::Automatic if left.mean() >= self.large() => (Path::Direct, Reason::LargePieces),
+            Switch::Automatic if left.mean() >= self.large() => {
+                match self.is_faster_in_windows(left.most, left.bytes, shape.slow_call) {
+                    true => (Path::Windows, Reason::Faster),
+                    false => (Path::Direct, Reason::LargePieces),
+                }
+            }
             Switch::Automatic if is_few && left.span() / left.bytes >= MOSTLY_EMPTY => (Path::Direct, Reason::FarApart),
             Switch::Automatic => (Path::Windows, Reason::SmallPieces),
         }
+    }
+
+    /// Returns true if ranks that share memory write faster through windows than by themselves: `most` pieces of one rank, one after
+    /// the other, take more calls than windows, and the calls take longer than the copy of all `bytes` bytes into windows.
+    /// `slow_call` is the time of a call in nanoseconds, if calls take long.
+    fn is_faster_in_windows(&self, most: u64, bytes: u64, slow_call: Option<u64>) -> bool {
+        let Some(call) = slow_call.filter(|_| self.direction == Direction::Write) else { return false };
+        let rounds = rounds_if_slow(bytes, call).max(bytes / self.windows.memory_if_slow.max(1));
+        most.saturating_mul(call) > (bytes / COPIED).saturating_add(rounds.saturating_mul(call))
     }
 
     /// Returns true if bytes that several ranks write must be written in rank order.
@@ -264,7 +284,11 @@ impl Rules<'_> {
     fn writes_itself(&self, file: &Extents, has_own_core: bool) -> bool {
         let is_few = has_own_core && self.windows.lock_unit == 1 && file.count() <= FEW_BESIDE_WINDOWS;
         let least = if is_few { self.hints.direct_min.min(LARGE_OF_FEW) } else { self.large() };
-        self.switch() == Switch::Automatic && file.count() > 0 && file.bytes() / file.count() >= least
+        let all = file.bytes().saturating_mul(self.ranks);
+        self.switch() == Switch::Automatic
+            && file.count() > 0
+            && file.bytes() / file.count() >= least
+            && !self.is_faster_in_windows(file.count(), all, self.slow_call)
     }
 
     /// Returns true if a rank reads `file` before the ranks agree. `apart` is true if ranks wanted different bytes in the

@@ -3,10 +3,11 @@
 
 use tributary_base::wire;
 
-use crate::access::{AccessStats, Extent};
+use crate::access::{AccessStats, Direction, Extent};
 use crate::engine::choose::learned::{Paces, best_windows};
 use crate::engine::choose::{
-    CACHED_RING, LEAST_EXCHANGED, LEAST_LEARNED, MESSAGE_IN_WINDOW, WINDOW, WINDOWS_AHEAD, WINDOWS_IN_CALL,
+    CACHED_RING, COPIED, LEAST_EXCHANGED, LEAST_LEARNED, MESSAGE_IN_WINDOW, MOST_WRITERS, WINDOW, WINDOWS_AHEAD,
+    WINDOWS_IN_CALL,
 };
 
 /// Maximum number of bytes of the ring of windows in shared memory.
@@ -34,14 +35,25 @@ wire::fields!(struct CallWindows { base, start, end, window, ring });
 
 impl CallWindows {
     /// Returns windows over `start..end` of the file, in a ring of up to `memory` bytes. `unit` is the number of bytes
-    /// that the file system locks together. If the file `is_slow`, ranks fill windows while others are written, so there are
-    /// more windows at a time.
-    pub fn over((start, end): (u64, u64), memory: u64, unit: u64, is_slow: bool) -> Self {
-        let window = if unit > 1 && unit <= LARGEST_RING as u64 / 2 { unit } else { WINDOW.min(memory.max(1)) };
-        let base = start - start % window;
+    /// that the file system locks together.
+    ///
+    /// If the file is slow, ranks fill windows while others are written, so there are more windows at a time. `slow_call` is then
+    /// the time of a call on the file in nanoseconds; 0 leaves the size of windows as it is.
+    pub fn over((start, end): (u64, u64), memory: u64, unit: u64, slow_call: Option<u64>) -> Self {
+        let (most, writers) = (memory.min(LARGEST_RING as u64), u64::from(MOST_WRITERS));
+        let (window, aligned) = match slow_call {
+            _ if unit > 1 && unit <= LARGEST_RING as u64 / 2 => (unit, unit),
+            Some(call) if call > 0 && most >= writers * WINDOW => {
+                let len = end - (start - start % PAGE);
+                let window = len.div_ceil(rounds_if_slow(len, call) * writers).next_multiple_of(PAGE);
+                (window.clamp(WINDOW, most / writers / PAGE * PAGE), PAGE)
+            }
+            _ => (WINDOW.min(memory.max(1)), WINDOW.min(memory.max(1))),
+        };
+        let base = start - start % aligned;
         let wanted = (end - base).div_ceil(window);
-        let cached = if is_slow { u64::MAX } else { CACHED_RING.max(WINDOWS_AHEAD * window) };
-        let memory = memory.min(LARGEST_RING as u64).min(cached);
+        let cached = if slow_call.is_some() { u64::MAX } else { CACHED_RING.max(WINDOWS_AHEAD * window) };
+        let memory = most.min(cached);
         let ring = (memory / window).clamp(1, PLACES as u64).min(wanted.max(1));
         Self { base, start, end, window, ring }
     }
@@ -82,11 +94,20 @@ impl CallWindows {
     }
 }
 
+/// Returns the number of windows of each writer for which a write of `bytes` bytes to a file whose calls take `call` nanoseconds
+/// takes least time. With n windows it takes n of these times, and the first windows are filled while nothing is written: so the
+/// best n is the root of the time to fill all by the time of a call.
+pub fn rounds_if_slow(bytes: u64, call: u64) -> u64 {
+    (bytes / COPIED.saturating_mul(call).max(1)).isqrt().max(1)
+}
+
 /// Plans the windows of calls through shared memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WindowPlanner {
     /// Number of bytes of shared memory for windows.
     pub memory: u64,
+    /// Number of bytes of shared memory for windows of a slow file.
+    pub memory_if_slow: u64,
     /// Number of bytes that the file system locks together.
     pub lock_unit: u64,
     /// Minimum number of bytes of a write that bypasses the page cache (direct I/O); `None` if no write does.
@@ -94,11 +115,15 @@ pub struct WindowPlanner {
 }
 
 impl WindowPlanner {
-    /// Returns the windows of a call whose ranks still have the bytes of `left` to write or read, in a file that may be slow.
-    pub fn over(&self, left: &AccessStats, is_slow: bool) -> CallWindows {
+    /// Returns the windows of a call whose ranks still have the bytes of `left` to write or read, in a file that may be slow: see
+    /// [`CallWindows::over`].
+    pub fn over(&self, left: &AccessStats, direction: Direction, slow_call: Option<u64>) -> CallWindows {
         let is_long = left.bytes >= self.unit().saturating_mul(WINDOWS_AHEAD);
         let unit = if is_long { self.unit() } else { self.lock_unit };
-        CallWindows::over((left.start.min(left.end), left.end), self.memory, unit, is_slow)
+        // Many ranks read at a time: short windows serve.
+        let slow_call = slow_call.map(|call| if direction == Direction::Write { call } else { 0 });
+        let memory = if slow_call.is_some() { self.memory_if_slow } else { self.memory };
+        CallWindows::over((left.start.min(left.end), left.end), memory, unit, slow_call)
     }
 
     /// Returns the number of bytes that should lie in one window: those that the file system locks together, and for
@@ -113,7 +138,7 @@ const MOST_OPEN: u64 = 8;
 
 /// Maximum number of windows of the largest size that an aggregator has in memory. With two, the file often waits for a
 /// window, because all aggregators and their messages share links.
-const LARGEST_OPEN: u64 = 4;
+pub const LARGEST_OPEN: u64 = 4;
 
 /// Size of a page in the cache of a file system, in bytes: windows that no hint sets are whole pages.
 const PAGE: u64 = 4 << 10;
@@ -168,16 +193,24 @@ mod tests {
 
     #[test]
     fn windows_cover_the_range() {
-        let all = CallWindows::over((10, 3 * WINDOW + 5), 2 * WINDOW, 1, false);
+        let all = CallWindows::over((10, 3 * WINDOW + 5), 2 * WINDOW, 1, None);
         assert_eq!((all.base, all.window, all.ring, all.count()), (0, WINDOW, 2, 4));
         assert_eq!(all.extent(0), Extent { offset: 10, len: WINDOW - 10 });
         assert_eq!(all.extent(3), Extent { offset: 3 * WINDOW, len: 5 });
-        assert_eq!(CallWindows::over((10, 20), 1 << 40, 1, false).ring, 1);
+        assert_eq!(CallWindows::over((10, 20), 1 << 40, 1, None).ring, 1);
         let [cached, ahead] =
-            [false, true].map(|is_slow| CallWindows::over((0, 64 * WINDOW), 16 * WINDOW, 1, is_slow).ring);
+            [None, Some(0)].map(|slow| CallWindows::over((0, 64 * WINDOW), 16 * WINDOW, 1, slow).ring);
         assert_eq!((cached, ahead), (CACHED_RING / WINDOW, 16));
+        let slow = |len, call| {
+            let all = CallWindows::over((5, 5 + len), 16 * MIB, 1, Some(call));
+            (all.window, all.count())
+        };
+        assert_eq!(slow(10 * MIB, 20_000_000), ((10 * MIB / 4) + PAGE, 4), "each writer has one");
+        assert_eq!(slow(10 * MIB, 2_000_000), ((10 * MIB / 8) + PAGE, 8), "ranks fill one while another is written");
+        assert_eq!(slow(2 * MIB, 20_000_000), (MIB, 3), "no shorter than usual");
+        assert_eq!(slow(1 << 40, 1 << 40), (4 * MIB, (1 << 18) + 1), "memory for one of each writer");
         assert_eq!(
-            CallWindows::over((4096, 8192), 1 << 20, 4096, false),
+            CallWindows::over((4096, 8192), 1 << 20, 4096, None),
             CallWindows { base: 4096, start: 4096, end: 8192, window: 4096, ring: 1 }
         );
     }

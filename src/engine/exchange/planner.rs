@@ -5,7 +5,7 @@ use crate::drivers::{Domains, Driver, DriverHints, Layout, Written};
 use crate::engine::choose::cost::Movers;
 use crate::engine::choose::layers::Touched;
 use crate::engine::choose::learned::{CallTimes, Learned, Paces, probe_then_divide};
-use crate::engine::choose::windows::{ExchangeWindows, WindowPlanner};
+use crate::engine::choose::windows::{ExchangeWindows, LARGEST_OPEN, WindowPlanner};
 use crate::engine::choose::{MESSAGE_NANOS, WINDOWS_AHEAD};
 use crate::engine::exchange::roles::Roles;
 use crate::engine::trace::path::Layering;
@@ -77,6 +77,8 @@ impl ExchangePlanner {
         Ok(Self {
             windows: WindowPlanner {
                 memory: window,
+                // As much as the windows of an aggregator take.
+                memory_if_slow: hints.cb_buffer_size.unwrap_or(window.saturating_mul(LARGEST_OPEN)),
                 lock_unit: driver.lock_unit(&layout),
                 direct_from: layout.direct_from,
             },

@@ -114,8 +114,15 @@ impl File {
 
         // A rank moves its bytes before the agreement if that is cheap, so that it does not wait.
         let mut early = None;
-        let wants_early = state.error.is_none() && self.wants_early(self.rules(team, direction), call.access.file);
+        let mut wants_early = state.error.is_none() && self.wants_early(self.rules(team, direction), call.access.file);
         let is_safe = direction == Direction::Read || state.all_are_here || self.calls.early.are_allowed();
+        if let (true, true, Memory::Source(memory)) = (wants_early && is_safe, team.is_host(), &call.access.memory) {
+            let Access { file, layout, .. } = &call.access;
+            // If calls take long, windows may be faster.
+            if self.handle.probe(&Access { file, layout, memory: *memory }) {
+                wants_early = self.wants_early(self.rules(team, direction), call.access.file);
+            }
+        }
         if wants_early && is_safe {
             let outcome = early.insert(self.move_directly(call.access.with_file(call.access.file)));
             self.pass(call, outcome);
@@ -332,10 +339,10 @@ impl File {
         // A user who asks for hosts by themselves gets them; bytes that are buffered have no times.
         let weighs = rank == 0 && planner.learns() && file.hints.host_domains == Switch::Automatic;
         let learned = &mut self.calls.learned;
-        let weighing = data.filter(|_| weighs).map(|data| Weighing { learned, planner, data });
+        let weighing = data.filter(|_| weighs).map(|_| Weighing { learned, planner });
         // The contribution is large, so it is made where it stays.
         let contribution = contribution(votes, rules, access, data);
-        let mut own = OpeningVote { contribution, votes, file, rules, rank, arena, storage, weighing, error };
+        let mut own = OpeningVote { contribution, votes, file, rules, rank, arena, storage, data, weighing, error };
         own.contribution.facts.is_sole = call.is_sole;
         own.contribution.facts.wants_early = wants_early && direction == Direction::Write;
         own.contribution.facts.have_sieved = self.calls.early.have_sieved();
@@ -420,9 +427,19 @@ impl File {
         let (mut agreed, mut error) = (Agreed::default(), deferred.or(checked.err()));
         let (votes, file, rules) = (&self.setup.votes, &*self.setup.file, self.setup.rules(Direction::Write));
         let (arena, storage) = (None, None);
-        let (weighing, error_of_rank) = (None, &mut error);
-        let mut own =
-            OpeningVote { votes, file, rules, rank, contribution, arena, storage, weighing, error: error_of_rank };
+        let (data, weighing, error_of_rank) = (None, None, &mut error);
+        let mut own = OpeningVote {
+            votes,
+            file,
+            rules,
+            rank,
+            contribution,
+            arena,
+            storage,
+            data,
+            weighing,
+            error: error_of_rank,
+        };
         self.observers.begin(self.endpoint.waiting(), name);
         let came = own.agree(&mut self.endpoint, &team, &mut agreed).await;
         self.observers.end();

@@ -48,7 +48,7 @@ impl PredictedPath {
     fn rules(&self) -> Rules<'_> {
         let Self { hints, windows, shares_memory, topology, .. } = self;
         let (in_memory, ranks) = (*shares_memory, topology.ranks() as u64);
-        Rules { hints, windows, direction: Direction::Write, in_memory, ranks }
+        Rules { hints, windows, direction: Direction::Write, in_memory, ranks, slow_call: None }
     }
 
     /// Returns true if all ranks share memory: then ranks never exchange data by messages.

@@ -161,7 +161,8 @@ impl Setup {
     #[inline]
     pub fn rules(&self, direction: Direction) -> Rules<'_> {
         let (ranks, in_memory) = (self.file.topology.ranks() as u64, self.shares_memory);
-        Rules { hints: &self.file.hints, windows: &self.windows, direction, in_memory, ranks }
+        let slow_call = self.file.call_costs[usize::from(direction == Direction::Read)].slow_call();
+        Rules { hints: &self.file.hints, windows: &self.windows, direction, in_memory, ranks, slow_call }
     }
 
     /// Returns the number of aggregators of a call, for reports.

@@ -2,17 +2,18 @@
 //! around them. That is a choice of each process for its own calls; the ranks agree on the path of a call by other numbers.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::access::Direction;
 use crate::engine::choose::cost::{FileSpeed, FileWork};
 use crate::engine::choose::learned::FileSystemKey;
-use crate::engine::choose::{LOCAL_CALL, REMOTE_CALL};
+use crate::engine::choose::{LOCAL_CALL, REMOTE_CALL, SLOW_WRITE};
 use crate::engine::io::Moved;
 use crate::world::clock;
 use crate::world::process::own_state;
+use crate::world::waits::SleepCount;
 
 /// Time after which calls are learned from: clocks and locks take a small part of it.
 const BATCH: Duration = Duration::from_micros(50);
@@ -24,8 +25,12 @@ pub struct CallCost {
     least: u64,
     /// Cost that follows from the calls so far.
     bytes: AtomicU64,
+    /// Nanoseconds of a call, without its bytes.
+    nanos: AtomicU64,
     /// What the calls so far took; `None` if nothing is learned.
     speed: Option<Mutex<FileSpeed>>,
+    /// True if a first call was made in order to measure it.
+    was_probed: AtomicBool,
 }
 
 own_state! {
@@ -37,7 +42,7 @@ impl CallCost {
     /// Returns the cost on a file system that locks `unit` bytes together, which does not change.
     pub fn fixed(unit: u64) -> Self {
         let least = if unit == 1 { LOCAL_CALL } else { REMOTE_CALL };
-        Self { least, bytes: least.into(), speed: None }
+        Self { least, bytes: least.into(), nanos: 0.into(), speed: None, was_probed: false.into() }
     }
 
     /// Returns the cost of calls of this process in a direction, on a file system that locks `unit` bytes together. All files on
@@ -62,24 +67,49 @@ impl CallCost {
         self.least
     }
 
+    /// Returns the time of a call in nanoseconds, without its bytes; 0 if it is unknown.
+    pub fn nanos(&self) -> u64 {
+        self.nanos.load(Ordering::Relaxed)
+    }
+
+    /// Returns the time of a call in nanoseconds, without its bytes, if calls take long.
+    pub fn slow_call(&self) -> Option<u64> {
+        Some(self.nanos()).filter(|&nanos| u128::from(nanos) > SLOW_WRITE.as_nanos())
+    }
+
+    /// Returns true if no call was measured, so that a first one is worth its time before a call with many pieces. Returns true
+    /// once.
+    pub fn takes_probe(&self) -> bool {
+        self.nanos() == 0 && self.speed.is_some() && !self.was_probed.swap(true, Ordering::Relaxed)
+    }
+
+    /// Takes the time of a call in nanoseconds from another process, if this one has measured none.
+    pub fn suppose(&self, nanos: u64) {
+        if self.nanos() == 0 && nanos > 0 {
+            self.learn(FileWork { rounds: 1.0, bytes: 0.0, nanos: nanos as f64 });
+        }
+    }
+
     /// Begins to measure calls.
     pub fn measure(&self) -> Measure<'_> {
-        Measure { cost: self, begin: clock::now(), moved: Moved::default() }
+        Measure { cost: self, begin: clock::now(), sleeps: SleepCount::begin(), moved: Moved::default() }
     }
 
     /// Learns from calls, one after the other.
-    fn learn(&self, work: FileWork) {
+    pub fn learn(&self, work: FileWork) {
         let Some(speed) = &self.speed else { return };
         let mut speed = speed.lock().unwrap_or_else(PoisonError::into_inner);
         speed.observe(work);
         self.bytes.store(speed.bytes_in_call().max(self.least), Ordering::Relaxed);
+        self.nanos.store(speed.nanos().0 as u64, Ordering::Relaxed);
     }
 }
 
 /// Measures calls of one thread.
 pub struct Measure<'a> {
     cost: &'a CallCost,
-    begin: std::time::Instant,
+    begin: Instant,
+    sleeps: SleepCount,
     moved: Moved,
 }
 
@@ -90,10 +120,15 @@ impl Measure<'_> {
         self.moved.add_all(moved);
         let took = clock::since(self.begin);
         if took >= BATCH && self.moved.calls > 0 {
-            let (rounds, bytes, nanos) = (self.moved.calls as f64, self.moved.bytes as f64, took.as_nanos() as f64);
-            self.cost.learn(FileWork { rounds, bytes, nanos });
-            (self.begin, self.moved) = (clock::now(), Moved::default());
+            let cost = self.cost;
+            std::mem::replace(self, cost.measure()).learn(took);
         }
+    }
+
+    fn learn(self, took: Duration) {
+        let took = self.sleeps.without_waits_for_cores(took);
+        let (rounds, bytes, nanos) = (self.moved.calls as f64, self.moved.bytes as f64, took.as_nanos() as f64);
+        self.cost.learn(FileWork { rounds, bytes, nanos });
     }
 }
 

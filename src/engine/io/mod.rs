@@ -19,14 +19,18 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::{Arc, LazyLock};
 
-use crate::access::{Access, BufferLayout, Extents, Sink, Source};
+use crate::access::{Access, BufferLayout, Extents, Sink, Source, Walk};
+use crate::engine::choose::PROBED;
+use crate::engine::choose::cost::FileWork;
 use crate::engine::io::call_cost::CallCost;
 use crate::engine::io::sieve::Sieve;
 use crate::engine::io::window_queue::PieceOfWindow;
 use crate::error::{Error, FileOperation};
 use crate::hints::Switch;
 use crate::topology::Rank;
+use crate::world::clock;
 use crate::world::process::per_process;
+use crate::world::waits::SleepCount;
 
 pub use crate::drivers::{FileControl, OpenStorage, Storage, SystemFiles, block_size_signal, without_size_signal};
 
@@ -189,7 +193,7 @@ pub fn write_independent(
     source: Source<'_>,
     (rank, path): (Rank, &Path),
 ) -> Result<u64, Error> {
-    let outcome = direct::write(storage, Access { file, layout, memory: source }, rank, path);
+    let outcome = direct::write(storage, Access { file, layout, memory: source }, (rank, path), None);
     outcome.error.map_or(Ok(outcome.bytes), Err)
 }
 
@@ -237,6 +241,23 @@ pub fn read_independent(
     }
     let read = guarded(FileOperation::Read, None, || direct::read(storage, file, layout, sink, &COST));
     read.map(|outcome| outcome.bytes).map_err(|failure| failure.into_error(rank, path))
+}
+
+/// Writes the first piece of an access, which its call then writes, too, and returns what that took. `None` without data, and after
+/// a failure: the call itself will fail then. Local.
+pub fn probe(storage: &dyn Storage, Access { file, layout, memory }: &Access<'_, Source<'_>>) -> Option<FileWork> {
+    let mut first = None;
+    let end = file.span().map_or(0, |(start, _)| start.saturating_add(PROBED));
+    Walk::new(file, layout).visit_before(end, |piece| {
+        first.get_or_insert(piece);
+    });
+    let piece = first?;
+    let bytes = memory.piece(piece.memory, piece.len);
+    let (begin, sleeps, _quiet) = (clock::now(), SleepCount::begin(), without_size_signal());
+    let write = || write_all(storage, bytes, piece.offset, &mut Moved::default());
+    guarded(FileOperation::Write, piece.offset, write).ok()?;
+    let took = sleeps.without_waits_for_cores(clock::since(begin));
+    Some(FileWork { rounds: 1.0, bytes: bytes.len() as f64, nanos: took.as_nanos() as f64 })
 }
 
 /// Reads like [`read_present`], and fills the rest of `bytes` with zeros.

@@ -88,8 +88,9 @@ shareable! {
         pub upcoming: AtomicU64,
         /// Number of ranks that are writing windows.
         pub writers: AtomicU32,
-        /// Not 0 if the last write or read took so long that several ranks write at a time; survives the call.
-        pub is_slow: AtomicU32,
+        /// 0, or 1 + the nanoseconds of a call on the file, if the last write or read took so long that several ranks write at a
+        /// time; survives the call.
+        pub slow: AtomicU64,
     }
 }
 
@@ -150,14 +151,20 @@ impl Arena {
         &self.control().parts
     }
 
-    /// Returns true if the last write or read of windows was slow.
-    pub fn is_slow(&self) -> bool {
-        self.parts().is_slow.load(Ordering::SeqCst) != 0
+    /// Returns the nanoseconds of a call on the file, without its bytes, if the last write or read of windows was slow; 0 if they
+    /// are unknown.
+    pub fn slow_call(&self) -> Option<u64> {
+        self.parts().slow.load(Ordering::SeqCst).checked_sub(1)
     }
 
-    /// Records whether a write or read of windows was slow.
-    pub fn set_slow(&self, is_slow: bool) {
-        self.parts().is_slow.store(is_slow.into(), Ordering::SeqCst);
+    /// Returns true if the last write or read of windows was slow.
+    pub fn is_slow(&self) -> bool {
+        self.slow_call().is_some()
+    }
+
+    /// Records whether a write or read of windows was slow: [`Arena::slow_call`].
+    pub fn set_slow(&self, nanos: Option<u64>) {
+        self.parts().slow.store(nanos.map_or(0, |nanos| nanos.saturating_add(1)), Ordering::SeqCst);
     }
 
     /// Returns the state of a rank. `place` is its index among the ranks that share the memory.

@@ -136,13 +136,17 @@ impl WindowWriter {
         let arena = &self.arena;
         let (pace, writers) = (Pace::begin(), arena.parts().writers.load(Ordering::SeqCst).max(1));
         let _quiet = without_size_signal();
+        let cost = &self.file.call_costs[0];
+        cost.suppose(arena.slow_call().unwrap_or_default());
+        let mut measure = cost.measure();
         // Full windows first, which are lower in the file.
         self.write_full(taken.full);
+        taken.full.into_iter().for_each(|full| measure.add(Moved { bytes: full.len, calls: 1 }));
         taken.with_holes.into_iter().for_each(|extent| self.write_runs(extent));
         let bytes = taken.bytes();
         let (took, is_slow) = pace.end(bytes);
         if bytes > 0 {
-            arena.set_slow(is_slow);
+            arena.set_slow(is_slow.then(|| cost.nanos()));
         }
         let micros = took.as_micros() as u64;
         arena.call().busy.fetch_add(micros / u64::from(writers), Ordering::Relaxed);

@@ -185,7 +185,7 @@ impl Display for Reason {
             Self::RankOrder => "trib_overlap=rank_order",
             Self::RangesOverlap => "the byte ranges of ranks overlap",
             Self::HostsApart => "each host has its own part of the file",
-            Self::Faster => "expected to be faster than each host by itself",
+            Self::Faster => "expected to be faster than each host or rank by itself",
             Self::FewApart => "few requests that do not overlap",
             Self::Inline => "little data, sent with the first agreement",
             Self::WroteItself => "large requests that do not overlap",

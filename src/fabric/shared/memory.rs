@@ -21,7 +21,7 @@ use crate::world;
 
 /// Number of the layout of all shared memory. Processes with different numbers share no memory, and open no file
 /// together. Raise it with each change of a struct or an offset in shared memory.
-pub const MEMORY_LAYOUT: u64 = 1;
+pub const MEMORY_LAYOUT: u64 = 2;
 
 /// Number of bytes of a cache line.
 pub const LINE: usize = 64;

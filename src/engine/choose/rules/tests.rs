@@ -10,7 +10,7 @@ const CALL: CallShape = CallShape {
     disjoint: Some(true),
     apart: None,
     is_inline: false,
-    is_slow: false,
+    slow_call: None,
     no_memory: false,
     transferred: 0,
 };
@@ -141,8 +141,15 @@ fn paths_through_memory() {
 /// Calls `by` with the rules of hints on a file system that locks single bytes, or 1 MiB with the prefix `locks;`.
 fn with<T>(direction: Direction, hints: &str, by: impl FnOnce(Rules<'_>) -> T) -> T {
     let (unit, hints) = hints.strip_prefix("locks;").map_or((1, hints), |hints| (1 << 20, hints));
-    let windows = WindowPlanner { memory: 1 << 24, lock_unit: unit, direct_from: None };
-    by(Rules { hints: &Hints::parse(hints).unwrap(), windows: &windows, direction, in_memory: false, ranks: 1 })
+    let windows = WindowPlanner { memory: 1 << 24, memory_if_slow: 1 << 24, lock_unit: unit, direct_from: None };
+    by(Rules {
+        hints: &Hints::parse(hints).unwrap(),
+        windows: &windows,
+        direction,
+        in_memory: false,
+        ranks: 1,
+        slow_call: None,
+    })
 }
 
 fn through_memory(rules: Rules<'_>) -> Rules<'_> {
