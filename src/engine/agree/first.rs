@@ -21,10 +21,10 @@ use crate::engine::agree::facts::{Agreed, Facts};
 use crate::engine::agree::footprint::Footprint;
 use crate::engine::agree::inline::{self, OwnData, block_len, data_of_blocks};
 use crate::engine::agree::ranges::RankRanges;
-use crate::engine::choose::cost::Expected;
+use crate::engine::choose::SMALL_OF_ALL;
+use crate::engine::choose::cost::{Expected, FileWork};
 use crate::engine::choose::learned::Learned;
 use crate::engine::choose::rules::Rules;
-use crate::engine::choose::{FEW_PIECES, SMALL_OF_ALL, WORTH_PROBING};
 use crate::engine::exchange::kept_plans::AccessShift;
 use crate::engine::exchange::planner::ExchangePlanner;
 use crate::engine::io::handle::publish_writes;
@@ -299,33 +299,35 @@ impl OpeningVote<'_> {
         }
     }
 
+    /// Writes this rank's first piece and measures it: [`probe`]. If the write fails, the call fails.
+    fn probe(&mut self, agreed: &mut Agreed) -> Option<FileWork> {
+        let (Some(Ok(storage)), Some(data)) = (&self.storage, &self.data) else { return None };
+        probe(&**storage, data).unwrap_or_else(|failure| {
+            agreed.failed = Some(CallFault::OfRank(self.rank));
+            *self.error = Some(failure.into_error(self.rank, &self.file.path));
+            None
+        })
+    }
+
     /// Decides again with the expected times of each host by itself and of an exchange. Where nothing is known of the file,
     /// measures it first.
     fn weigh_hosts(&mut self, agreed: &mut Agreed) {
-        let (Some(part), Some(weighing)) = (self.contribution.footprint.host_part(), &mut self.weighing) else {
-            return;
-        };
-        if let (true, Some(Ok(storage)), Some(data)) =
-            (weighing.learned.ways.is_worth_probing(part), &self.storage, &self.data)
-        {
-            probe(&**storage, data).into_iter().for_each(|work| weighing.learned.ways.speed.observe(work));
-        }
+        let (Some(part), Some(weighing)) = (self.contribution.footprint.host_part(), &self.weighing) else { return };
+        let probed = if weighing.learned.ways.is_worth_probing(part) { self.probe(agreed) } else { None };
+        let Some(Weighing { learned, planner }) = &mut self.weighing else { return };
+        probed.into_iter().for_each(|work| learned.ways.speed.observe(work));
         let left = &agreed.shape.left;
-        let movers = weighing.planner.movers(left, weighing.learned.paces);
-        agreed.shape.apart = Some(weighing.learned.ways.weigh(part, left, movers));
+        let movers = planner.movers(left, learned.paces);
+        agreed.shape.apart = Some(learned.ways.weigh(part, left, movers));
         agreed.decision = self.rules.decide(&agreed.shape);
     }
 
     /// Decides again if calls on the file take long. Where nothing is known of the file, and ranks would make many calls, measures
     /// it first.
-    fn weigh_windows(&self, arena: &Arena, agreed: &mut Agreed) {
-        let (left, cost) = (&agreed.shape.left, &self.file.call_costs[usize::from(self.data.is_none())]);
-        let is_worth = || left.most > FEW_PIECES && left.bytes / self.rules.ranks >= WORTH_PROBING;
-        if let (Path::Direct, Some(Ok(storage)), Some(data)) = (agreed.decision.path, &self.storage, &self.data)
-            && is_worth()
-            && cost.takes_probe()
-        {
-            probe(&**storage, data).into_iter().for_each(|work| cost.learn(work));
+    fn weigh_windows(&mut self, arena: &Arena, agreed: &mut Agreed) {
+        let cost = self.file.call_costs[usize::from(self.data.is_none())].clone();
+        if agreed.decision.path == Path::Direct && cost.is_worth_probing(agreed.shape.left.most) {
+            self.probe(agreed).into_iter().for_each(|work| cost.learn(work));
         }
         agreed.shape.slow_call = arena.slow_call().or(cost.slow_call());
         if agreed.shape.slow_call.is_some() {

@@ -185,7 +185,7 @@ impl Ways {
 
     /// Returns true if the speed of the file should be measured before a call in which each host has `part`.
     pub fn is_worth_probing(&self, part: HostPart) -> bool {
-        !self.speed.is_known() && part.bytes >= WORTH_PROBING && part.runs > part.bytes.div_ceil(WINDOW)
+        !self.speed.is_known() && part.runs >= WORTH_PROBING && part.runs > part.bytes.div_ceil(WINDOW)
     }
 
     /// Chooses the way of a call over `amount` of which no host has more than `part`. The choice changes if that saves

@@ -183,8 +183,8 @@ pub const GAIN_OF_CHANGE: f64 = 1.15;
 pub const GAIN_OF_TRIAL: f64 = 1.5;
 /// A choice changes in the first call in which the other way is expected to be this many times as fast.
 pub const CHANGE_AT_ONCE: f64 = 2.0;
-/// Minimum number of bytes of one host from which the speed of an unknown file is measured before the call.
-pub const WORTH_PROBING: u64 = 1 << 20;
+/// Minimum number of calls on an unknown file, of one host or of one rank, from which one more is made before them and measured.
+pub const WORTH_PROBING: u64 = 16;
 /// Maximum number of bytes that are written to measure the speed of a file: about one run of a host.
 pub const PROBED: u64 = 64 << 10;
 

@@ -114,16 +114,15 @@ impl File {
 
         // A rank moves its bytes before the agreement if that is cheap, so that it does not wait.
         let mut early = None;
-        let mut wants_early = state.error.is_none() && self.wants_early(self.rules(team, direction), call.access.file);
+        let wants_early = state.error.is_none() && self.wants_early(self.rules(team, direction), call.access.file);
         let is_safe = direction == Direction::Read || state.all_are_here || self.calls.early.are_allowed();
-        if let (true, true, Memory::Source(memory)) = (wants_early && is_safe, team.is_host(), &call.access.memory) {
-            let Access { file, layout, .. } = &call.access;
-            // If calls take long, windows may be faster.
-            if self.handle.probe(&Access { file, layout, memory: *memory }) {
-                wants_early = self.wants_early(self.rules(team, direction), call.access.file);
-            }
-        }
-        if wants_early && is_safe {
+        // Many pieces may be faster through windows: the rank that decides measures a call, while no other rank is in the file.
+        let file = call.access.file;
+        let asks = wants_early
+            && direction == Direction::Write
+            && team.is_host()
+            && self.setup.file.call_costs[0].is_worth_probing(file.count());
+        if wants_early && is_safe && !asks {
             let outcome = early.insert(self.move_directly(call.access.with_file(call.access.file)));
             self.pass(call, outcome);
             self.observers.moved_early();
@@ -132,6 +131,9 @@ impl File {
         let runs = self.agree_first(team, call, (early.as_ref(), wants_early), state).await?;
         if state.agreed.failed.is_some() {
             return Ok(());
+        }
+        if asks {
+            self.setup.file.call_costs[0].suppose(state.agreed.shape.slow_call.unwrap_or_default());
         }
         if self.rules(team, direction).needs_overlap_check(&state.agreed.shape, state.agreed.decision.path) {
             state.agreed.shape.disjoint = Some(truly_disjoint(&mut self.endpoint, call.access.file).await?);

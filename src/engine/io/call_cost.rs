@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use crate::access::Direction;
 use crate::engine::choose::cost::{FileSpeed, FileWork};
 use crate::engine::choose::learned::FileSystemKey;
-use crate::engine::choose::{LOCAL_CALL, REMOTE_CALL, SLOW_WRITE};
+use crate::engine::choose::{LOCAL_CALL, REMOTE_CALL, SLOW_WRITE, WORTH_PROBING};
 use crate::engine::io::Moved;
 use crate::world::clock;
 use crate::world::process::own_state;
@@ -29,7 +29,7 @@ pub struct CallCost {
     nanos: AtomicU64,
     /// What the calls so far took; `None` if nothing is learned.
     speed: Option<Mutex<FileSpeed>>,
-    /// True if a first call was made in order to measure it.
+    /// True if another process has measured a call, and found that it does not take long, or how long it takes.
     was_probed: AtomicBool,
 }
 
@@ -77,14 +77,16 @@ impl CallCost {
         Some(self.nanos()).filter(|&nanos| u128::from(nanos) > SLOW_WRITE.as_nanos())
     }
 
-    /// Returns true if no call was measured, so that a first one is worth its time before a call with many pieces. Returns true
-    /// once.
-    pub fn takes_probe(&self) -> bool {
-        self.nanos() == 0 && self.speed.is_some() && !self.was_probed.swap(true, Ordering::Relaxed)
+    /// Returns true if nothing is known of calls, so that a first one is worth its time before a call in which a rank moves `pieces`
+    /// pieces by itself.
+    pub fn is_worth_probing(&self, pieces: u64) -> bool {
+        let is_known = self.nanos() > 0 || self.was_probed.load(Ordering::Relaxed);
+        !is_known && self.speed.is_some() && pieces >= WORTH_PROBING
     }
 
-    /// Takes the time of a call in nanoseconds from another process, if this one has measured none.
+    /// Takes the time of a call in nanoseconds from another process, if this one has measured none; 0 if that one knows none.
     pub fn suppose(&self, nanos: u64) {
+        self.was_probed.store(true, Ordering::Relaxed);
         if self.nanos() == 0 && nanos > 0 {
             self.learn(FileWork { rounds: 1.0, bytes: 0.0, nanos: nanos as f64 });
         }

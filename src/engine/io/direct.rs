@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use crate::access::memory::copy;
 use crate::access::{Access, BufferLayout, Extents, Piece, Sink, Source, Walk};
-use crate::engine::choose::{FEW_PIECES, PACKED_FOR_CALL, WHOLE_PIECE};
-use crate::engine::io::call_cost::{CallCost, Measure};
+use crate::engine::choose::{PACKED_FOR_CALL, WHOLE_PIECE};
+use crate::engine::io::call_cost::Measure;
 use crate::engine::io::sieve::Sieve;
 use crate::engine::io::{Moved, Storage, StorageFailure, guarded, read_present, without_size_signal, write_all};
 use crate::engine::trace::counts::Outcome;
@@ -31,12 +31,12 @@ fn with_scratch<T>(work: impl FnOnce(&mut Vec<u8>) -> T) -> T {
 }
 
 /// Writes an access without other ranks: large pieces as they are, small adjacent ones packed, in the order of its extents.
-/// `cost` learns from several writes. Local.
+/// Local.
 pub fn write(
     storage: &dyn Storage,
     Access { file, layout, memory: source }: Access<'_, Source<'_>>,
-    (rank, path): (Rank, &std::path::Path),
-    cost: Option<&CallCost>,
+    rank: Rank,
+    path: &std::path::Path,
 ) -> Outcome {
     let begin = clock::now();
     let _quiet = without_size_signal();
@@ -48,9 +48,8 @@ pub fn write(
         return outcome(moved, clock::since(begin), error);
     }
     let written = with_scratch(|packed| {
-        let (kept, measure) =
-            (std::mem::take(packed), cost.filter(|_| file.count() > FEW_PIECES).map(CallCost::measure));
-        let mut packing = Packing { storage, packed: kept, at: 0, len: 0, written: &mut moved, measure, failure: None };
+        let kept = std::mem::take(packed);
+        let mut packing = Packing { storage, packed: kept, at: 0, len: 0, written: &mut moved, failure: None };
         let written = guarded(FileOperation::Write, file.span().map_or(0, |(start, _)| start), || {
             Walk::new(file, layout).visit_before(u64::MAX, |piece| packing.add(piece, source));
             packing.flush();
@@ -76,8 +75,6 @@ struct Packing<'a> {
     /// Number of packed bytes.
     len: usize,
     written: &'a mut Moved,
-    /// Measures the writes, if they are several.
-    measure: Option<Measure<'a>>,
     /// The first failure; nothing is written after it.
     failure: Option<StorageFailure>,
 }
@@ -125,7 +122,6 @@ impl Packing<'_> {
     fn write(&mut self, bytes: &[u8], offset: u64) {
         if self.failure.is_none() {
             self.failure = write_all(self.storage, bytes, offset, self.written).err();
-            self.measure.iter_mut().for_each(|measure| measure.add(Moved { bytes: bytes.len() as u64, calls: 1 }));
         }
     }
 }

@@ -19,15 +19,14 @@ use std::sync::Arc;
 
 use crate::access::{Access, Direction, Sink, Source};
 use crate::drivers::{DirectWrites, Mode};
-use crate::engine::choose::{FEW_PIECES, WORTH_PROBING};
 use crate::engine::io::terms::FileTerms;
 use crate::engine::io::window_queue::WindowQueue;
 use crate::engine::io::worker::Worker;
 use crate::engine::io::write_behind::WriteBehind;
 use crate::engine::io::write_behind::limits::WriteBehindLimits;
 use crate::engine::io::{
-    Moved, OpenStorage, Storage, StorageFailure, calls, direct, end, guarded, probe, read_present, size,
-    without_size_signal, write_all,
+    Moved, OpenStorage, Storage, StorageFailure, calls, direct, end, guarded, read_present, size, without_size_signal,
+    write_all,
 };
 use crate::engine::trace::counts::Outcome;
 use crate::error::{Error, FileOperation, IoCause, IoClass, Result};
@@ -195,28 +194,13 @@ impl FileHandle {
         }
     }
 
-    /// Measures a call on the file ([`probe`]) if none was measured, and the access has many bytes in several pieces. Returns true
-    /// if it did. Local.
-    pub fn probe(&mut self, access: &Access<'_, Source<'_>>) -> bool {
-        let (file, terms) = (access.file, self.terms.clone());
-        let is_worth = file.count() > FEW_PIECES && file.bytes() >= WORTH_PROBING;
-        if !is_worth || !terms.call_costs[0].takes_probe() {
-            return false;
-        }
-        let probed = self.storage().ok().and_then(|storage| probe(&*storage, access));
-        probed.into_iter().for_each(|work| terms.call_costs[0].learn(work));
-        true
-    }
-
     /// Writes an access that needs no other rank.
     pub fn write_directly(&mut self, access: Access<'_, Source<'_>>) -> Outcome {
         if access.file.count() == 0 {
             return Outcome::default();
         }
         match self.storage() {
-            Ok(storage) => {
-                direct::write(&*storage, access, (self.rank, &self.terms.path), Some(&self.terms.call_costs[0]))
-            }
+            Ok(storage) => direct::write(&*storage, access, self.rank, &self.terms.path),
             Err(error) => Outcome { error: Some(error), ..Outcome::default() },
         }
     }

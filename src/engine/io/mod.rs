@@ -193,7 +193,7 @@ pub fn write_independent(
     source: Source<'_>,
     (rank, path): (Rank, &Path),
 ) -> Result<u64, Error> {
-    let outcome = direct::write(storage, Access { file, layout, memory: source }, (rank, path), None);
+    let outcome = direct::write(storage, Access { file, layout, memory: source }, rank, path);
     outcome.error.map_or(Ok(outcome.bytes), Err)
 }
 
@@ -243,21 +243,26 @@ pub fn read_independent(
     read.map(|outcome| outcome.bytes).map_err(|failure| failure.into_error(rank, path))
 }
 
-/// Writes the first piece of an access, which its call then writes, too, and returns what that took. `None` without data, and after
-/// a failure: the call itself will fail then. Local.
-pub fn probe(storage: &dyn Storage, Access { file, layout, memory }: &Access<'_, Source<'_>>) -> Option<FileWork> {
+/// Writes the first piece of an access, which its call then writes, too, and returns what that took; `None` without data. Local.
+///
+/// # Errors
+/// The write fails, and its call must fail, too.
+pub fn probe(
+    storage: &dyn Storage,
+    Access { file, layout, memory }: &Access<'_, Source<'_>>,
+) -> Result<Option<FileWork>, StorageFailure> {
     let mut first = None;
     let end = file.span().map_or(0, |(start, _)| start.saturating_add(PROBED));
     Walk::new(file, layout).visit_before(end, |piece| {
         first.get_or_insert(piece);
     });
-    let piece = first?;
+    let Some(piece) = first else { return Ok(None) };
     let bytes = memory.piece(piece.memory, piece.len);
     let (begin, sleeps, _quiet) = (clock::now(), SleepCount::begin(), without_size_signal());
     let write = || write_all(storage, bytes, piece.offset, &mut Moved::default());
-    guarded(FileOperation::Write, piece.offset, write).ok()?;
+    guarded(FileOperation::Write, piece.offset, write)?;
     let took = sleeps.without_waits_for_cores(clock::since(begin));
-    Some(FileWork { rounds: 1.0, bytes: bytes.len() as f64, nanos: took.as_nanos() as f64 })
+    Ok(Some(FileWork { rounds: 1.0, bytes: bytes.len() as f64, nanos: took.as_nanos() as f64 }))
 }
 
 /// Reads like [`read_present`], and fills the rest of `bytes` with zeros.

@@ -229,8 +229,13 @@ impl Pace {
     /// Ends the calls, which moved windows of `bytes` bytes in all. Returns their time, and true if the file is slow: the
     /// thread has slept, and not only lost its core.
     pub fn end(self, bytes: u64) -> (Duration, bool) {
+        self.end_of(bytes, false)
+    }
+
+    /// Ends the calls like [`Pace::end`]. If `are_slow`, calls on the file are known to take long; then bytes need not.
+    pub fn end_of(self, bytes: u64, are_slow: bool) -> (Duration, bool) {
         let took = clock::since(self.begin);
-        let is_long = took > SLOW_WRITE && took.as_nanos() > u128::from(bytes) * u128::from(SLOW_FILE);
-        (took, is_long && self.sleeps.has_slept())
+        let are_slow = are_slow || took.as_nanos() > u128::from(bytes) * u128::from(SLOW_FILE);
+        (took, are_slow && took > SLOW_WRITE && self.sleeps.has_slept())
     }
 }

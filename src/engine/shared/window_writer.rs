@@ -137,14 +137,14 @@ impl WindowWriter {
         let (pace, writers) = (Pace::begin(), arena.parts().writers.load(Ordering::SeqCst).max(1));
         let _quiet = without_size_signal();
         let cost = &self.file.call_costs[0];
-        cost.suppose(arena.slow_call().unwrap_or_default());
+        arena.slow_call().into_iter().for_each(|nanos| cost.suppose(nanos));
         let mut measure = cost.measure();
         // Full windows first, which are lower in the file.
         self.write_full(taken.full);
         taken.full.into_iter().for_each(|full| measure.add(Moved { bytes: full.len, calls: 1 }));
         taken.with_holes.into_iter().for_each(|extent| self.write_runs(extent));
         let bytes = taken.bytes();
-        let (took, is_slow) = pace.end(bytes);
+        let (took, is_slow) = pace.end_of(bytes, cost.slow_call().is_some());
         if bytes > 0 {
             arena.set_slow(is_slow.then(|| cost.nanos()));
         }

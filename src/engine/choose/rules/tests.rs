@@ -116,6 +116,7 @@ fn paths_through_memory() {
         (CallShape { is_inline: true, ..CALL }, "romio_cb_write=disable; trib_overlap=rank_order");
     let large = AccessStats { requests: 64, most: 64, ..MANY };
     let few = AccessStats { requests: 256, most: 8, end: 1 << 26, ..MANY };
+    let takes = |nanos, all| CallShape { slow_call: Some(nanos), ..left(all) };
     let cases = [
         (Write, "", CALL, Path::Windows, Reason::SmallPieces),
         (Write, "", CallShape { no_memory: true, ..CALL }, Path::Direct, Reason::NoMemory),
@@ -130,6 +131,9 @@ fn paths_through_memory() {
         (Write, "", overlapping(large), Path::Windows, Reason::MayOverlap),
         (Read, "", overlapping(large), Path::Direct, Reason::LargePieces),
         (Write, "", left(large), Path::Direct, Reason::LargePieces),
+        (Write, "", takes(20_000_000, large), Path::Windows, Reason::Faster),
+        (Write, "", takes(20_000_000, AccessStats { most: 1, ..large }), Path::Direct, Reason::LargePieces),
+        (Read, "", takes(20_000_000, large), Path::Direct, Reason::LargePieces),
         (Write, "locks;", left(large), Path::Windows, Reason::SmallPieces),
         (Write, "", left(few), Path::Direct, Reason::FarApart),
         (Write, "", left(AccessStats { most: 9, ..few }), Path::Windows, Reason::SmallPieces),
