@@ -7,9 +7,11 @@
 //! | `calls` | each call: when ranks entered it, how long the call took, who waited for whom |
 //! | `kinds` | groups of calls that are alike |
 //! | `elsewhere` | calls on the file that the capture does not hold |
+//! | `estimate`, `file_speed` | expected times of calls that ranks make together; the costs of the file system |
 //! | `planned` | fan-in and message sizes of a call, from the engine's own planning |
 //! | `sentences` | sentences that describe the numbers |
 //! | `advice` | advice on how to make calls faster |
+//! | `costly` | hints of the user that cost time |
 //! | `text`, `page` | the account as text for a terminal, and as an HTML page |
 //! | `job` | all captures of a run as one job; the runs of a folder |
 //! | `tables`, `chart` | tables and charts of the page |
@@ -18,7 +20,10 @@ mod account;
 mod advice;
 mod calls;
 mod chart;
+mod costly;
 mod elsewhere;
+mod estimate;
+mod file_speed;
 mod job;
 mod kinds;
 mod page;
@@ -37,6 +42,7 @@ use crate::numbers::counted;
 use crate::{Failure, say};
 pub use account::Account;
 pub use calls::CallAccount;
+use file_speed::FileSpeed;
 use job::Job;
 
 /// Explains a capture, or all captures of the newest run in a folder.
@@ -44,11 +50,11 @@ use job::Job;
 /// # Errors
 /// The file is not a complete capture; the folder has no capture; the page cannot be written.
 pub fn run(options: &ExplainOptions) -> Result<(), Failure> {
+    let speed = options.measure.as_deref().map(FileSpeed::measured).transpose()?;
     if options.capture.is_dir() {
-        return run_on_folder(options);
+        return run_on_folder(options, speed.as_ref());
     }
-    let capture = Capture::open(&options.capture)?;
-    let account = Account::of(&capture)?;
+    let account = Account::of(&Capture::open(&options.capture)?, speed.as_ref())?;
     if options.json {
         return say(serde_json::to_string_pretty(&account)?);
     }
@@ -57,8 +63,8 @@ pub fn run(options: &ExplainOptions) -> Result<(), Failure> {
     say(format!("{}: {}", path.display(), account.file))
 }
 
-fn run_on_folder(options: &ExplainOptions) -> Result<(), Failure> {
-    let job = Job::newest(&job::runs(&options.capture)?, &options.capture)?;
+fn run_on_folder(options: &ExplainOptions, speed: Option<&FileSpeed>) -> Result<(), Failure> {
+    let job = Job::newest(&job::runs(&options.capture)?, &options.capture, speed)?;
     if options.json {
         return say(serde_json::to_string_pretty(&job)?);
     }
@@ -77,7 +83,7 @@ pub fn by_time(captures: impl IntoIterator<Item = PathBuf>) -> Vec<PathBuf> {
 /// # Errors
 /// The errors of [`run`].
 pub fn page_of_job(captures: &[PathBuf], path: &Path) -> Result<usize, Failure> {
-    let job = Job::of(captures, 0)?;
+    let job = Job::of(captures, 0, None)?;
     store(path, &job::html(&job))?;
     Ok(job.files.len())
 }
@@ -87,7 +93,7 @@ pub fn page_of_job(captures: &[PathBuf], path: &Path) -> Result<usize, Failure> 
 /// # Errors
 /// The errors of [`run`].
 pub fn page(capture: &Path, path: &Path) -> Result<String, Failure> {
-    let account = Account::of(&Capture::open(capture)?)?;
+    let account = Account::of(&Capture::open(capture)?, None)?;
     write(&account, path)?;
     Ok(account.file)
 }
@@ -97,7 +103,7 @@ pub fn page(capture: &Path, path: &Path) -> Result<String, Failure> {
 /// # Errors
 /// The errors of [`run`].
 pub fn words(capture: &Path) -> Result<String, Failure> {
-    Ok(text::of(&Account::of(&Capture::open(capture)?)?))
+    Ok(text::of(&Account::of(&Capture::open(capture)?, None)?))
 }
 
 fn write(account: &Account, path: &Path) -> Result<(), Failure> {

@@ -16,6 +16,7 @@ use serde::Serialize;
 use tributary::engine::Capture;
 
 use super::account::Account;
+use super::file_speed::FileSpeed;
 use super::sentences::{Copying, NOTABLE, meaning, phases, reason, reason_in_short, title};
 use crate::Failure;
 use crate::numbers::{brief as time, counted, percent};
@@ -116,11 +117,12 @@ pub struct OfCall {
 }
 
 impl Job {
-    /// Reads captures one after the other, so that the memory needed is that of the largest capture.
+    /// Reads captures one after the other, so that the memory needed is that of the largest capture. `speed` has the measured costs
+    /// of the file system.
     ///
     /// # Errors
     /// A capture is damaged; the message names the capture.
-    pub fn of(captures: &[PathBuf], unfinished: usize) -> Result<Self, Failure> {
+    pub fn of(captures: &[PathBuf], unfinished: usize, speed: Option<&FileSpeed>) -> Result<Self, Failure> {
         let mut job = Self {
             programs: Vec::new(),
             opened: f64::INFINITY,
@@ -141,7 +143,7 @@ impl Job {
         let mut closed = f64::NEG_INFINITY;
         for path in captures {
             let capture = Capture::open(path)?;
-            let account = Account::of(&capture)?;
+            let account = Account::of(&capture, speed)?;
             let header = capture.header();
             let once = |all: &mut Vec<String>, one: &str| {
                 if !all.iter().any(|known| known == one) {
@@ -166,9 +168,9 @@ impl Job {
     ///
     /// # Errors
     /// The errors of [`Job::of`].
-    pub fn newest(runs: &[Run], folder: &Path) -> Result<Self, Failure> {
-        let Some((newest, earlier)) = runs.split_last() else { return Self::of(&[], 0) };
-        let mut job = Self::of(&newest.captures, newest.unfinished)?;
+    pub fn newest(runs: &[Run], folder: &Path, speed: Option<&FileSpeed>) -> Result<Self, Failure> {
+        let Some((newest, earlier)) = runs.split_last() else { return Self::of(&[], 0, speed) };
+        let mut job = Self::of(&newest.captures, newest.unfinished, speed)?;
         job.earlier_runs = earlier.len();
         if !earlier.is_empty() {
             let (folder, own) = (folder.display(), newest.folder.display());
