@@ -38,8 +38,7 @@ use std::path::{Path, PathBuf};
 use tributary::engine::Capture;
 
 use crate::cli::capture::ExplainOptions;
-use crate::numbers::counted;
-use crate::{Failure, say};
+use crate::{Failure, listing, say};
 pub use account::Account;
 pub use calls::CallAccount;
 use file_speed::FileSpeed;
@@ -58,8 +57,8 @@ pub fn run(options: &ExplainOptions) -> Result<(), Failure> {
     if options.json {
         return say(serde_json::to_string_pretty(&account)?);
     }
-    let Some(path) = &options.html else { return say(text::of(&account)) };
-    write(&account, path)?;
+    let Some(path) = &options.html else { return say(text::of(&account, listing::width())) };
+    store(path, &page::html(&account, None))?;
     say(format!("{}: {}", path.display(), account.file))
 }
 
@@ -68,9 +67,9 @@ fn run_on_folder(options: &ExplainOptions, speed: Option<&FileSpeed>) -> Result<
     if options.json {
         return say(serde_json::to_string_pretty(&job)?);
     }
-    let Some(path) = &options.html else { return say(job::words(&job)) };
+    let Some(path) = &options.html else { return say(job::words(&job, listing::width())) };
     store(path, &job::html(&job))?;
-    say(format!("{}: {}", path.display(), counted(job.files.len() as u64, "file")))
+    say(format!("{}: {}", path.display(), job.count()))
 }
 
 /// Returns the paths of captures in the order in which their files were opened.
@@ -78,36 +77,33 @@ pub fn by_time(captures: impl IntoIterator<Item = PathBuf>) -> Vec<PathBuf> {
     job::by_time(captures)
 }
 
-/// Writes the HTML page of several captures, taken as one job, to `path`. Returns the number of captures.
+/// Writes the HTML page of several captures, taken as one job, to `path`, with links to the pages of captures in the same folder.
+/// Returns the number of files as text.
 ///
 /// # Errors
 /// The errors of [`run`].
-pub fn page_of_job(captures: &[PathBuf], path: &Path) -> Result<usize, Failure> {
-    let job = Job::of(captures, 0, None)?;
+pub fn page_of_job(captures: &[PathBuf], path: &Path) -> Result<String, Failure> {
+    let job = Job { has_pages: true, ..Job::of(captures, 0, None)? };
     store(path, &job::html(&job))?;
-    Ok(job.files.len())
+    Ok(job.count())
 }
 
-/// Writes the HTML page of a capture to `path`. Returns the name of the file that the program accessed.
+/// Writes the HTML page of a capture to `path`, with a link to the page of its `job`, if there is one. Returns the name of the file that the program accessed.
 ///
 /// # Errors
 /// The errors of [`run`].
-pub fn page(capture: &Path, path: &Path) -> Result<String, Failure> {
+pub fn page(capture: &Path, path: &Path, job: Option<&str>) -> Result<String, Failure> {
     let account = Account::of(&Capture::open(capture)?, None)?;
-    write(&account, path)?;
+    store(path, &page::html(&account, job))?;
     Ok(account.file)
 }
 
-/// Returns the text that explains a capture, for a terminal.
+/// Returns the text that explains a capture, for standard error.
 ///
 /// # Errors
 /// The errors of [`run`].
 pub fn words(capture: &Path) -> Result<String, Failure> {
-    Ok(text::of(&Account::of(&Capture::open(capture)?, None)?))
-}
-
-fn write(account: &Account, path: &Path) -> Result<(), Failure> {
-    store(path, &page::html(account))
+    Ok(text::of(&Account::of(&Capture::open(capture)?, None)?, listing::width_of_errors()))
 }
 
 fn store(path: &Path, page: &str) -> Result<(), Failure> {

@@ -383,6 +383,11 @@ fn names_are_words_of_the_page_and_no_markup() {
         assert_is_whole_page(&page);
         assert!(page.contains("a &lt;file&gt; &amp;"), "{page}");
         succeeds(&["explain", path.to_str().unwrap()]);
+        let mut narrow = Command::new(env!("CARGO_BIN_EXE_trib"));
+        let narrow = narrow.args(["explain", path.to_str().unwrap()]).env("COLUMNS", "80").output().unwrap();
+        let text = String::from_utf8(narrow.stdout).unwrap();
+        let sentences = text.split("Requests by length").next().unwrap();
+        assert!(sentences.lines().all(|line| line.chars().count() <= 80), "{sentences}");
     }
 }
 
@@ -477,7 +482,7 @@ fn a_folder_is_one_job() {
 
     let text = succeeds(&["explain", at]);
     let page = folder.path().join("page.html");
-    assert!(succeeds(&["explain", at, "--html", page.to_str().unwrap()]).contains("page.html: 2 files"));
+    assert!(succeeds(&["explain", at, "--html", page.to_str().unwrap()]).contains("page.html: 1 file (opened 2 times in all)"));
     let page = std::fs::read_to_string(page).unwrap();
     assert_is_whole_page(&page);
     for sentence in job["summary"].as_array().unwrap() {

@@ -330,11 +330,19 @@ fn a_page_of_the_job_where_it_has_several_files() {
     assert_eq!(output.status.code(), Some(0), "{error}");
     let [name] = &runs(&folder.path().join("captures"))[..] else { panic!("not one run: {error}") };
     assert!(error.contains(&format!("captures/{name}/job.html: all of the job, 2 files\n")), "{error}");
-    let page = std::fs::read_to_string(folder.path().join("captures").join(name).join("job.html")).unwrap();
-    for words in
-        ["made 6 collective calls on 2 files, on 2 ranks of 1 node", "<dt>MPI</dt>", "<td>file</td>", "<td>other</td>"]
-    {
+    let made = folder.path().join("captures").join(name);
+    let page = std::fs::read_to_string(made.join("job.html")).unwrap();
+    for words in [
+        "made 6 collective calls on 2 files, on 2 ranks of 1 node",
+        "<dt>MPI</dt>",
+        "<td><a href=\"./file.html\">file</a></td>",
+        "<td><a href=\"./other.html\">other</a></td>",
+    ] {
         assert!(page.contains(words), "{words}: {page}");
+    }
+    for file in ["file.html", "other.html"] {
+        let page = std::fs::read_to_string(made.join(file)).unwrap();
+        assert!(page.contains("<a href=\"job.html\">All files of the job</a>"), "{file}: {page}");
     }
     assert!(page.contains("<dd>MPICH ") || page.contains("<dd>Open MPI v"), "{page}");
 }

@@ -10,6 +10,7 @@ mod page;
 mod runs;
 mod text;
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
@@ -60,6 +61,9 @@ pub struct Job {
     pub unfinished: usize,
     /// Number of earlier runs in the folder, which the other numbers leave out.
     pub earlier_runs: usize,
+    /// True if each capture has a page beside it, to which the page of the job links.
+    #[serde(skip)]
+    pub has_pages: bool,
 }
 
 /// A file of the job, from one open to the close; each has its own capture.
@@ -139,6 +143,7 @@ impl Job {
             calls: Vec::new(),
             unfinished,
             earlier_runs: 0,
+            has_pages: false,
         };
         let mut closed = f64::NEG_INFINITY;
         for path in captures {
@@ -240,7 +245,7 @@ impl Job {
                 "{} made {} on {}, on {} of {}, in {} from the first open to the last close.",
                 self.programs.join(", "),
                 counted(calls as u64, "collective call"),
-                counted(self.files.len() as u64, "file"),
+                self.count(),
                 counted(self.ranks as u64, "rank"),
                 counted(self.nodes as u64, "node"),
                 time(self.seconds),
@@ -290,6 +295,16 @@ impl Job {
             ));
         }
         said
+    }
+
+    /// Returns the number of files as text, and how often they were opened if some were opened several times.
+    pub fn count(&self) -> String {
+        let names: BTreeSet<&str> = self.files.iter().map(|file| file.file.as_str()).collect();
+        let files = counted(names.len() as u64, "file");
+        match self.files.len() {
+            opens if opens > names.len() => format!("{files} (opened {opens} times in all)"),
+            _ => files,
+        }
     }
 
     fn next(&self) -> String {
