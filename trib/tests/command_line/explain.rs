@@ -482,7 +482,10 @@ fn a_folder_is_one_job() {
 
     let text = succeeds(&["explain", at]);
     let page = folder.path().join("page.html");
-    assert!(succeeds(&["explain", at, "--html", page.to_str().unwrap()]).contains("page.html: 1 file (opened 2 times in all)"));
+    assert!(
+        succeeds(&["explain", at, "--html", page.to_str().unwrap()])
+            .contains("page.html: 1 file (opened 2 times in all)")
+    );
     let page = std::fs::read_to_string(page).unwrap();
     assert_is_whole_page(&page);
     for sentence in job["summary"].as_array().unwrap() {
