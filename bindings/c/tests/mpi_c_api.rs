@@ -280,6 +280,10 @@ fn the_script_does_without_objcopy() {
     let library = folder.path().join("lib/libtributary_mpiio.so");
     let debug = folder.path().join("lib/.debug/libtributary_mpiio.so.debug");
     assert!(debug.is_file() && !sections(&library).contains(".debug_"));
+    for document in ["docs/README.md", "docs/reference/site.md", "docs/explained/btio.html", "examples/tributary.conf"]
+    {
+        assert!(folder.path().join("share/doc/tributary").join(document).is_file(), "{document}");
+    }
     let output = expect(command.env("OBJCOPY", "no-such-objcopy"), "bindings/install");
     let said = String::from_utf8(output.stderr).unwrap();
     assert_eq!(said.lines().count(), 2, "{said}");

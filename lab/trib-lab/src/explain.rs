@@ -60,7 +60,7 @@ pub struct Best {
 pub fn run(options: &ExplainOptions) -> Result<(), Failure> {
     let capture = Capture::open(&options.capture)?;
     let with = (options.capture.as_path(), options.machine.as_str(), options.ranks_per_node);
-    let predicted = predict(&Account::of(&capture)?, &capture.topology()?, with)?;
+    let predicted = predict(&Account::of(&capture, None)?, &capture.topology()?, with)?;
     if options.json { say(serde_json::to_string_pretty(&predicted)?) } else { say(predicted.text()) }
 }
 

@@ -63,6 +63,9 @@ pub struct ExplainOptions {
     /// Print one JSON object.
     #[arg(long)]
     pub json: bool,
+    /// Measure the file system for estimates: writes 40 MiB to a new file in this directory, and removes it.
+    #[arg(long, value_name = "DIRECTORY")]
+    pub measure: Option<PathBuf>,
     /// Write one HTML page that needs no other files.
     #[arg(long, value_name = "FILE", conflicts_with = "json")]
     pub html: Option<PathBuf>,

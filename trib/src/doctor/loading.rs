@@ -7,6 +7,8 @@ use crate::launcher::preload;
 
 /// Text of the dynamic linker before the name of a library that it ignores.
 const BEFORE: &str = "ERROR: ld.so: object '";
+/// Why it ignores a library that it may read and not run.
+const UNMAPPED: &str = "failed to map segment from shared object";
 
 /// Returns a problem for each library of LD_PRELOAD, and for `library`, that cannot be preloaded. Starts this program with
 /// these libraries, and reads the dynamic linker's messages.
@@ -35,6 +37,10 @@ fn refused(line: &str, library: Option<&str>) -> Option<String> {
     let (_, why) = rest.split_once('(')?;
     let (why, _) = why.rsplit_once(')')?;
     let (what, allowed) = match library == Some(name) {
+        // As on a file system that is mounted noexec.
+        true if why == UNMAPPED => {
+            ("library".to_string(), "a place from which programs may run: no noexec, no rule of SELinux")
+        }
         true => ("library".to_string(), "a libtributary_mpiio.so that this user can read, as it was built"),
         false => (format!("variable {}", preload::NAME), "libraries that can be loaded"),
     };
@@ -52,6 +58,10 @@ mod tests {
         let due = "/t/junk.so cannot be loaded: invalid ELF header; allowed: ";
         assert!(refused(line, Some("/t/junk.so")).unwrap().starts_with(&format!("library: {due}a libtributary")));
         assert!(refused(line, Some("/t/l.so")).unwrap().starts_with(&format!("variable LD_PRELOAD: {due}")));
+        let line = "ERROR: ld.so: object '/n/l.so' from LD_PRELOAD cannot be preloaded (failed to map segment from shared object): ignored.";
+        assert!(
+            refused(line, Some("/n/l.so")).unwrap().contains("allowed: a place from which programs may run: no noexec")
+        );
         assert_eq!(refused("trib 0.1.0", None), None);
     }
 }

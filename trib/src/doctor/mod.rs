@@ -101,6 +101,16 @@ pub fn check_launcher(command: &[String]) -> Result<(), Failure> {
     mpi.and_then(|mpi| mismatch(&mpi, Some(family))).map_or(Ok(()), |problem| Err(Failure::new(problem)))
 }
 
+/// Checks that the dynamic linker can preload a library that the user named: otherwise the program would run without it.
+///
+/// # Errors
+/// It cannot be loaded.
+pub fn check_library(library: &Path) -> Result<(), Failure> {
+    let word = preload::word(library)?;
+    let problem = loading::problems(Some(&word)).into_iter().find(|problem| problem.starts_with("library:"));
+    problem.map_or(Ok(()), |problem| Err(Failure::new(problem)))
+}
+
 impl Findings {
     fn from_options(options: &DoctorOptions) -> Self {
         let mut problems = Vec::new();

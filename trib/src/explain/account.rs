@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
+use tributary::drivers::USUAL_WINDOW;
 use tributary::engine::capture::{Asked, Call};
 use tributary::engine::timeline::Round;
 use tributary::engine::{Capture, FanIn, RankTimeline, Seconds};
@@ -12,6 +13,8 @@ use tributary::{Hints, Rank, Topology};
 use super::advice::{self, Advice};
 use super::calls::{CallAccount, Visit};
 use super::elsewhere::Elsewhere;
+use super::estimate::{Amount, Estimate, Together};
+use super::file_speed::FileSpeed;
 use super::kinds::{Kind, kinds};
 use super::planned::{InForce, Planned, plan};
 use super::sentences;
@@ -20,6 +23,9 @@ use crate::Failure;
 
 /// Maximum number of kinds of calls that are planned: the kinds with the most bytes.
 const PLANNED: usize = 16;
+
+/// Source of hints that nobody set.
+const CHOSEN: &str = "found, or chosen";
 
 /// Everything that `trib explain` computes from a capture: numbers, sentences and advice.
 #[derive(Serialize)]
@@ -76,11 +82,16 @@ pub struct Account {
     pub hints_unknown: Vec<(String, String)>,
     /// Calls on the file that are not in the capture.
     pub elsewhere: Elsewhere,
+    /// Expected time of the small independent calls, if they were collective; `None` if they took little time.
+    pub if_collective: Option<Estimate>,
     /// Start and end of every call, by rank and then by call.
     pub timeline: Vec<Vec<Visit>>,
     /// Hints in force, as far as this version knows them.
     #[serde(skip)]
     pub in_force: Hints,
+    /// Costs of the file that estimates assume.
+    #[serde(skip)]
+    pub file_speed: FileSpeed,
 }
 
 /// Totals of all writes, or of all reads.
@@ -177,10 +188,11 @@ pub struct Changed {
 
 impl Account {
     /// Computes the account of a capture. O(extents of the capture) time; O(encoded capture + ranks x calls) memory.
+    /// `speed` has the measured costs of the file system.
     ///
     /// # Errors
     /// The capture is damaged.
-    pub fn of(capture: &Capture) -> Result<Self, Failure> {
+    pub fn of(capture: &Capture, speed: Option<&FileSpeed>) -> Result<Self, Failure> {
         let (header, topology) = (capture.header(), capture.topology()?);
         let read = (0..header.ranks).map(|rank| capture.rank_and_timeline(rank)).collect::<Result<Vec<_>, _>>()?;
         let (all, timelines): (Vec<_>, Vec<_>) = read.into_iter().unzip();
@@ -223,13 +235,26 @@ impl Account {
             owners: owners(timelines),
             hints_unknown: unknown,
             elsewhere: Elsewhere::of(capture)?,
+            if_collective: None,
             timeline,
             in_force: hints,
+            file_speed: speed.cloned().unwrap_or_else(|| FileSpeed::usual(&header.driver)),
         };
+        if speed.is_none() {
+            account.file_speed.see(&account.kinds, account.nodes);
+            account.file_speed.see_small(&account.elsewhere.independent);
+        }
+        account.if_collective = account.elsewhere.if_collective(&account);
         account.summary = sentences::of(&account);
         account.advice = advice::of(&account);
         account.verdict = sentences::verdict(&account);
         Ok(account)
+    }
+
+    /// Estimates how long calls on this file take that its ranks make together.
+    pub fn estimate(&self, amount: Amount) -> Estimate {
+        let window = self.in_force.cb_buffer_size.unwrap_or(USUAL_WINDOW);
+        Estimate::of(Together { ranks: self.ranks, nodes: self.nodes, window }, amount, self.file_speed.clone())
     }
 
     /// Iterates over the plans of calls that took the path `exchange`.
@@ -248,6 +273,13 @@ impl Account {
         let mut all = Seconds::default();
         self.directions.iter().for_each(|way| all += way.seconds);
         all
+    }
+}
+
+impl Changed {
+    /// Returns true if the hint was set: by the program, the environment or the site.
+    pub fn is_given(&self) -> bool {
+        self.source.as_deref().is_some_and(|source| source != CHOSEN)
     }
 }
 
@@ -335,8 +367,7 @@ fn owners(timelines: Vec<Option<RankTimeline>>) -> Vec<Owner> {
 fn changed(hints: &Hints, asked: Option<&Asked>) -> Vec<Changed> {
     let given = |key: &str| asked.is_some_and(|asked| asked.sources.contains_key(key));
     let changed = hints.table().into_iter().filter(|row| row.value != row.default || given(row.key));
-    let source =
-        |key: &str| asked.map(|asked| asked.sources.get(key).map_or("found, or chosen", String::as_str).to_string());
+    let source = |key: &str| asked.map(|asked| asked.sources.get(key).map_or(CHOSEN, String::as_str).to_string());
     let row = |row: tributary::hints::HintRow| Changed {
         key: row.key,
         value: row.value,

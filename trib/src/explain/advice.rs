@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::account::Account;
+use super::costly;
 use super::elsewhere;
 use super::kinds::Kind;
 use super::sentences::{NOTABLE, late};
@@ -40,11 +41,18 @@ const RULES: &[(&str, Rule)] = &[
     ("rounds", rounds),
 ];
 
+/// Rules that say less than the advice about a costly hint.
+const OF_HINTS: [&str; 2] = ["small_direct", "rounds"];
+
 /// Returns all advice for an account.
 pub fn of(account: &Account) -> Vec<Advice> {
-    let mut advice = late_ranks(account);
-    let said = RULES.iter().filter_map(|(about, rule)| Some(Advice { about, call: None, says: rule(account)? }));
-    advice.extend(said);
+    let (mut advice, costly) = (late_ranks(account), costly::advice(account));
+    // What a hint costs is said once.
+    let is_open = |about: &str| costly.is_empty() || !OF_HINTS.contains(&about);
+    let rules = RULES.iter().filter(|(about, _)| is_open(about));
+    let said = rules.filter_map(|(about, rule)| Some(Advice { about, call: None, says: rule(account)? }));
+    let said: Vec<Advice> = said.collect();
+    advice.extend(costly.into_iter().chain(said));
     let others = elsewhere::advice(account);
     // The first advice is about the calls that took longer.
     let is_first = account.elsewhere.seconds(account.ranks) > account.in_calls();

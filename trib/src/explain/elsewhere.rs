@@ -7,6 +7,7 @@ use tributary::engine::capture::{IndependentCalls, NotCaptured, SmallCalls};
 
 use super::account::Account;
 use super::advice::Advice;
+use super::estimate::{Amount, Estimate};
 use super::sentences::NOTABLE;
 use crate::Failure;
 use crate::numbers::{brief as time, counted, grouped};
@@ -36,6 +37,13 @@ impl Elsewhere {
         let has_several_ranks = capture.header().ranks > 1;
         let could_be_collective = has_several_ranks.then(|| SmallCalls::worth(&independent)).flatten();
         Ok(Self { independent, could_be_collective, others: capture.header().not_captured.clone().unwrap_or_default() })
+    }
+
+    /// Returns the expected time of the small independent calls of an account, if they were collective.
+    pub fn if_collective(&self, account: &Account) -> Option<Estimate> {
+        let small = self.could_be_collective?;
+        let seconds = small.seconds() / account.ranks.max(1) as f64;
+        Some(account.estimate(Amount { calls: small.calls, bytes: small.bytes, seconds }))
     }
 
     /// Returns the time of a rank in these calls in seconds, where `ranks` have the file: the mean over ranks in independent
@@ -97,15 +105,17 @@ impl Elsewhere {
 pub fn advice(account: &Account) -> Vec<Advice> {
     let (elsewhere, mut advice) = (&account.elsewhere, Vec::new());
     let mut say = |about, says| advice.push(Advice { about, call: None, says });
-    if let Some(small) = &elsewhere.could_be_collective {
+    let gain = account.if_collective.as_ref().filter(|estimate| estimate.is_worth());
+    if let (Some(small), Some(estimate)) = (&elsewhere.could_be_collective, gain) {
         let how = elsewhere.others.how.iter().map(|how| format!(" {how}.")).collect::<String>();
         say(
             "independent",
             format!(
-                "{} of {} bytes took {} of all ranks together. Make them collective: only collective calls are accelerated.{how}",
+                "{} of {} bytes took {} of all ranks together. Make them collective: only collective calls are accelerated. {}{how}",
                 counted(small.calls, "small independent call"),
                 grouped(small.bytes),
                 time(small.seconds()),
+                estimate.text(),
             ),
         );
     }

@@ -7,9 +7,11 @@
 //! | `calls` | each call: when ranks entered it, how long the call took, who waited for whom |
 //! | `kinds` | groups of calls that are alike |
 //! | `elsewhere` | calls on the file that the capture does not hold |
+//! | `estimate`, `file_speed` | expected times of calls that ranks make together; the costs of the file system |
 //! | `planned` | fan-in and message sizes of a call, from the engine's own planning |
 //! | `sentences` | sentences that describe the numbers |
 //! | `advice` | advice on how to make calls faster |
+//! | `costly` | hints of the user that cost time |
 //! | `text`, `page` | the account as text for a terminal, and as an HTML page |
 //! | `job` | all captures of a run as one job; the runs of a folder |
 //! | `tables`, `chart` | tables and charts of the page |
@@ -18,7 +20,10 @@ mod account;
 mod advice;
 mod calls;
 mod chart;
+mod costly;
 mod elsewhere;
+mod estimate;
+mod file_speed;
 mod job;
 mod kinds;
 mod page;
@@ -33,10 +38,10 @@ use std::path::{Path, PathBuf};
 use tributary::engine::Capture;
 
 use crate::cli::capture::ExplainOptions;
-use crate::numbers::counted;
-use crate::{Failure, say};
+use crate::{Failure, listing, say};
 pub use account::Account;
 pub use calls::CallAccount;
+use file_speed::FileSpeed;
 use job::Job;
 
 /// Explains a capture, or all captures of the newest run in a folder.
@@ -44,27 +49,27 @@ use job::Job;
 /// # Errors
 /// The file is not a complete capture; the folder has no capture; the page cannot be written.
 pub fn run(options: &ExplainOptions) -> Result<(), Failure> {
+    let speed = options.measure.as_deref().map(FileSpeed::measured).transpose()?;
     if options.capture.is_dir() {
-        return run_on_folder(options);
+        return run_on_folder(options, speed.as_ref());
     }
-    let capture = Capture::open(&options.capture)?;
-    let account = Account::of(&capture)?;
+    let account = Account::of(&Capture::open(&options.capture)?, speed.as_ref())?;
     if options.json {
         return say(serde_json::to_string_pretty(&account)?);
     }
-    let Some(path) = &options.html else { return say(text::of(&account)) };
-    write(&account, path)?;
+    let Some(path) = &options.html else { return say(text::of(&account, listing::width())) };
+    store(path, &page::html(&account, None))?;
     say(format!("{}: {}", path.display(), account.file))
 }
 
-fn run_on_folder(options: &ExplainOptions) -> Result<(), Failure> {
-    let job = Job::newest(&job::runs(&options.capture)?, &options.capture)?;
+fn run_on_folder(options: &ExplainOptions, speed: Option<&FileSpeed>) -> Result<(), Failure> {
+    let job = Job::newest(&job::runs(&options.capture)?, &options.capture, speed)?;
     if options.json {
         return say(serde_json::to_string_pretty(&job)?);
     }
-    let Some(path) = &options.html else { return say(job::words(&job)) };
+    let Some(path) = &options.html else { return say(job::words(&job, listing::width())) };
     store(path, &job::html(&job))?;
-    say(format!("{}: {}", path.display(), counted(job.files.len() as u64, "file")))
+    say(format!("{}: {}", path.display(), job.count()))
 }
 
 /// Returns the paths of captures in the order in which their files were opened.
@@ -72,36 +77,33 @@ pub fn by_time(captures: impl IntoIterator<Item = PathBuf>) -> Vec<PathBuf> {
     job::by_time(captures)
 }
 
-/// Writes the HTML page of several captures, taken as one job, to `path`. Returns the number of captures.
+/// Writes the HTML page of several captures, taken as one job, to `path`, with links to the pages of captures in the same folder.
+/// Returns the number of files as text.
 ///
 /// # Errors
 /// The errors of [`run`].
-pub fn page_of_job(captures: &[PathBuf], path: &Path) -> Result<usize, Failure> {
-    let job = Job::of(captures, 0)?;
+pub fn page_of_job(captures: &[PathBuf], path: &Path) -> Result<String, Failure> {
+    let job = Job { has_pages: true, ..Job::of(captures, 0, None)? };
     store(path, &job::html(&job))?;
-    Ok(job.files.len())
+    Ok(job.count())
 }
 
-/// Writes the HTML page of a capture to `path`. Returns the name of the file that the program accessed.
+/// Writes the HTML page of a capture to `path`, with a link to the page of its `job`, if there is one. Returns the name of the file that the program accessed.
 ///
 /// # Errors
 /// The errors of [`run`].
-pub fn page(capture: &Path, path: &Path) -> Result<String, Failure> {
-    let account = Account::of(&Capture::open(capture)?)?;
-    write(&account, path)?;
+pub fn page(capture: &Path, path: &Path, job: Option<&str>) -> Result<String, Failure> {
+    let account = Account::of(&Capture::open(capture)?, None)?;
+    store(path, &page::html(&account, job))?;
     Ok(account.file)
 }
 
-/// Returns the text that explains a capture, for a terminal.
+/// Returns the text that explains a capture, for standard error.
 ///
 /// # Errors
 /// The errors of [`run`].
 pub fn words(capture: &Path) -> Result<String, Failure> {
-    Ok(text::of(&Account::of(&Capture::open(capture)?)?))
-}
-
-fn write(account: &Account, path: &Path) -> Result<(), Failure> {
-    store(path, &page::html(account))
+    Ok(text::of(&Account::of(&Capture::open(capture)?, None)?, listing::width_of_errors()))
 }
 
 fn store(path: &Path, page: &str) -> Result<(), Failure> {

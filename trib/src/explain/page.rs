@@ -15,8 +15,8 @@ pub const STYLE: &str = include_str!("page.css");
 /// A section of the page: (anchor, title, content).
 type Section = (&'static str, &'static str, Markup);
 
-/// Returns the HTML page of an account.
-pub fn html(account: &Account) -> String {
+/// Returns the HTML page of an account, with a link to the page of its `job`, if there is one.
+pub fn html(account: &Account, job: Option<&str>) -> String {
     let sections: Vec<Section> = [
         ("requests", "Requests by length", requests(account)),
         ("timeline", "Calls over time", timeline(account)),
@@ -32,10 +32,10 @@ pub fn html(account: &Account) -> String {
     .into_iter()
     .filter_map(|(id, title, body)| Some((id, title, body?)))
     .collect();
-    page(account, &sections).into_string()
+    page(account, job, &sections).into_string()
 }
 
-fn page(account: &Account, sections: &[Section]) -> Markup {
+fn page(account: &Account, job: Option<&str>, sections: &[Section]) -> Markup {
     html! {
         (DOCTYPE)
         html lang="en" {
@@ -49,6 +49,7 @@ fn page(account: &Account, sections: &[Section]) -> Markup {
                 a.skip href="#says" { "To what it says" }
                 h1 { "The collective calls on " (account.file) }
                 nav aria-label="Parts of this page" { ul {
+                    @if let Some(job) = job { li { a href=(job) { "All files of the job" } } }
                     li { a href="#says" { "In words" } }
                     li { a href="#faster" { "What would be faster" } }
                     @for (id, title, _) in sections { li { a href={ "#" (id) } { (title) } } }

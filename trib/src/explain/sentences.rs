@@ -119,6 +119,9 @@ pub fn of(account: &Account) -> Vec<String> {
     let mut sentences = vec![what_it_did(account)];
     sentences.extend(account.directions.iter().map(requests));
     sentences.extend(account.elsewhere.sentences());
+    // An estimate that is worth it stands in the advice.
+    let little = account.if_collective.iter().filter(|estimate| !estimate.is_worth());
+    sentences.extend(little.map(|estimate| format!("Together they would gain little. {}", estimate.text())));
     sentences.extend(missing(account));
     if account.calls.is_empty() {
         return sentences;

@@ -18,6 +18,18 @@ const DRAWN: usize = 4;
 
 /// Returns a table that can be scrolled with the keyboard. The columns `numbers` hold numbers, the other columns text.
 pub fn table(name: &str, header: &[&str], numbers: std::ops::Range<usize>, rows: &[Vec<String>]) -> Markup {
+    linked_table(name, header, numbers, rows, false)
+}
+
+/// Returns a table as [`table`] does. If it `has_links`, the first cell of a row is the name of a capture, and a link to its page in
+/// the same folder.
+pub fn linked_table(
+    name: &str,
+    header: &[&str],
+    numbers: std::ops::Range<usize>,
+    rows: &[Vec<String>],
+    has_links: bool,
+) -> Markup {
     let class = |column: usize| numbers.contains(&column).then_some("number");
     html! {
         div.wide tabindex="0" role="region" aria-label=(name) {
@@ -26,12 +38,24 @@ pub fn table(name: &str, header: &[&str], numbers: std::ops::Range<usize>, rows:
                     th scope="col" class=[class(column)] { (title) }
                 } } }
                 tbody { @for row in rows.iter().take(ROWS) { tr { @for (column, cell) in row.iter().enumerate() {
-                    td class=[class(column)] { (cell) }
+                    td class=[class(column)] {
+                        @if has_links && column == 0 { a href=(page_of(cell)) { (cell) } } @else { (cell) }
+                    }
                 } } } }
             }
         }
         @if rows.len() > ROWS { p.note { "And " (grouped((rows.len() - ROWS) as u64)) " more: " code { "--json" } " has all." } }
     }
+}
+
+/// Returns the address of the page of a capture from another page in its folder.
+fn page_of(name: &str) -> String {
+    let escaped = |byte: u8| match byte {
+        b'-' | b'.' | b'_' | b'~' => char::from(byte).to_string(),
+        byte if byte.is_ascii_alphanumeric() => char::from(byte).to_string(),
+        byte => format!("%{byte:02X}"),
+    };
+    format!("./{}.html", name.bytes().map(escaped).collect::<String>())
 }
 
 /// Returns an entry of a legend: a colour of a drawing and the meaning of the colour.

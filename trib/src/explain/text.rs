@@ -6,7 +6,7 @@ use comfy_table::Table;
 
 use super::account::{Account, Owner};
 use super::sentences::{Copying, meaning, phases, reason_in_short, title};
-use crate::listing::table;
+use crate::listing::{entry, table};
 use crate::numbers::{brief as time, counted, grouped};
 
 /// Maximum number of rows of a table; `--json` has all.
@@ -14,12 +14,13 @@ const ROWS: usize = 24;
 /// Length of the longest bar, in characters.
 const BAR: u64 = 40;
 
-/// Returns the text of an account.
-pub fn of(account: &Account) -> String {
-    let mut text = format!("{}\n\n{}\n\nWhat would be faster\n", account.verdict, account.summary.join("\n"));
+/// Returns the text of an account, with sentences folded at `width`, if there is one.
+pub fn of(account: &Account, width: Option<usize>) -> String {
+    let summary: String = account.summary.iter().map(|sentence| entry("", sentence, 0, width)).collect();
+    let mut text = format!("{}\n{summary}\nWhat would be faster\n", entry("", &account.verdict, 0, width));
     match account.advice.len() {
         0 => text.push_str("Nothing.\n"),
-        _ => account.advice.iter().for_each(|advice| text.extend(["- ", &advice.says, "\n"])),
+        _ => text.extend(account.advice.iter().map(|advice| entry("-", &advice.says, 2, width))),
     }
     let sections = [
         histogram(account),

@@ -36,6 +36,11 @@ pub fn behind(before: &str, library: &str) -> String {
     others.collect::<Vec<_>>().join(":")
 }
 
+/// Returns the first library of a list with the name of ours and another path, in whose place `library` is preloaded.
+pub fn replaced<'a>(list: &'a str, library: &str) -> Option<&'a str> {
+    list.split([':', ' ', '\t', '\n']).find(|word| file_name(word) == library::FILE && *word != library)
+}
+
 /// Returns the libraries of a list other than ours.
 pub fn others(list: &str) -> Vec<&str> {
     let words = list.split([':', ' ', '\t', '\n']).filter(|word| !word.is_empty());
@@ -88,6 +93,9 @@ mod tests {
         ] {
             assert_eq!(behind(before, OURS), after);
         }
+        let old = "/old/libtributary_mpiio.so";
+        assert_eq!(replaced(&format!("a.so:{old}"), OURS), Some(old));
+        assert_eq!(replaced(&format!("a.so:{OURS}"), OURS), None);
     }
 
     #[test]

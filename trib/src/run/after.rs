@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 
 use crate::cli::run::{ReportForm, RunOptions};
 use crate::explain;
-use crate::numbers::counted;
 
 /// File name of the page about the whole job, beside the pages of its files.
 const JOB: &str = "job.html";
@@ -35,7 +34,7 @@ pub fn say(options: &RunOptions, directory: &Path) -> bool {
     if options.report == Some(ReportForm::Html) && fresh.len() > 1 {
         let page = directory.join(JOB);
         match explain::page_of_job(&fresh, &page) {
-            Ok(files) => eprintln!("trib: page {}: all of the job, {}", page.display(), counted(files as u64, "file")),
+            Ok(files) => eprintln!("trib: page {}: all of the job, {files}", page.display()),
             Err(failure) => {
                 eprintln!("trib: {}: {failure}", page.display());
                 all_said = false;
@@ -51,7 +50,10 @@ pub fn say(options: &RunOptions, directory: &Path) -> bool {
         };
         if options.report == Some(ReportForm::Html) {
             let page = capture.with_extension("html");
-            took(explain::page(capture, &page).map(|file| eprintln!("trib: page {}: {file}", page.display())));
+            took(
+                explain::page(capture, &page, (fresh.len() > 1).then_some(JOB))
+                    .map(|file| eprintln!("trib: page {}: {file}", page.display())),
+            );
         }
         if options.explain {
             took(explain::words(capture).map(|words| eprintln!("{words}")));

@@ -40,6 +40,7 @@ pub fn run(options: &RunOptions) -> Result<(), Failure> {
         return say(&plan.ready);
     }
     doctor::check_launcher(&options.command)?;
+    options.library.as_deref().map_or(Ok(()), doctor::check_library)?;
     if options.compare {
         return gain::run(options);
     }
@@ -203,5 +204,10 @@ fn line(library: &str, (launcher, ready): (Option<&Launcher>, &Ready), others: &
             format!(", behind {}", others.iter().map(|path| launcher::file_name(path)).collect::<Vec<_>>().join(", "))
         }
     };
-    format!("{library} is preloaded {into}{behind}{}", off())
+    let inherited = std::env::var(preload::NAME).unwrap_or_default();
+    let replaced = match preload::replaced(&inherited, library) {
+        Some(other) => format!(", in place of {other} of {}", preload::NAME),
+        None => String::new(),
+    };
+    format!("{library} is preloaded {into}{behind}{replaced}{}", off())
 }

@@ -370,3 +370,52 @@ fn the_hints_fit_the_terminal() {
         assert!(whole.iter().flat_map(|part| part.split_whitespace()).all(|word| words.contains(&word)), "{one}");
     }
 }
+
+/// Every page has the sections in which readers look, and values of options in its synopsis.
+#[test]
+fn manual_pages_are_whole() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = trib(&["manual", folder.path().to_str().unwrap()]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let pages: Vec<_> =
+        std::fs::read_dir(folder.path().join("man/man1")).unwrap().map(|entry| entry.unwrap()).collect();
+    assert!(pages.len() > 20);
+    for page in pages {
+        let (name, text) = (page.file_name(), std::fs::read_to_string(page.path()).unwrap());
+        for section in ["SYNOPSIS", "EXIT STATUS", "ENVIRONMENT", "FILES", "SEE ALSO"] {
+            assert_eq!(text.matches(&format!(".SH {section}\n")).count(), 1, "{section} of {name:?}");
+        }
+        assert!(!text.contains(".SH EXTRA") && text.contains("TRIB_HINTS"), "{name:?}");
+        assert!(text.contains(&format!(".TH {} 1 ", name.to_str().unwrap().trim_end_matches(".1"))), "{text}");
+    }
+    let run = std::fs::read_to_string(folder.path().join("man/man1/trib-run.1")).unwrap();
+    assert!(run.contains(r"[\fB\-\-hints\fR \fI<HINTS>\fR]"), "{run}");
+    let site = std::fs::read_to_string(folder.path().join("man/man5/tributary.conf.5")).unwrap();
+    assert!(site.starts_with(".TH tributary.conf 5 ") && !site.contains('@'), "{site}");
+}
+
+/// The sample of the site's file has no setting in force, and each of its settings is one that doctor accepts.
+#[test]
+fn the_sample_of_the_site_s_file_is_accepted() {
+    let folder = tempfile::tempdir().unwrap();
+    let sample = concat!(env!("CARGO_MANIFEST_DIR"), "/../packages/site/tributary.conf");
+    let text_of = std::fs::read_to_string(sample).unwrap();
+    assert!(text_of.lines().all(|line| line.starts_with('#')), "{text_of}");
+    let is_setting = |line: &&str| line.starts_with(|letter: char| letter.is_ascii_lowercase());
+    let settings: Vec<&str> = text_of.lines().map(|line| &line[1..]).filter(is_setting).collect();
+    assert_eq!(settings.len(), 7, "{settings:?}");
+    let log = folder.path().display().to_string();
+    let all: Vec<String> = settings.iter().map(|line| line.replace("/var/log/tributary", &log)).collect();
+    // The library would not run at all.
+    let all: Vec<&str> =
+        all.iter().map(String::as_str).filter(|line| *line != "off *" && *line != "log syslog").collect();
+    let conf = folder.path().join("tributary.conf");
+    std::fs::write(&conf, all.join("\n") + "\n").unwrap();
+    let output = command(&["hints"]).env("TRIB_CONF", &conf).output().unwrap();
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let output = command(&["doctor", "--json"]).env("TRIB_CONF", &conf).output().unwrap();
+    let found: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let of_site = |problem: &&Value| problem.as_str().is_some_and(|text| text.contains("tributary.conf"));
+    let problems: Vec<_> = found["problems"].as_array().unwrap().iter().filter(of_site).collect();
+    assert!(problems.is_empty(), "{problems:?}");
+}

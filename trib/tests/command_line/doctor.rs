@@ -261,6 +261,16 @@ fn a_library_that_cannot_be_loaded_is_a_problem() {
         std::fs::write(&at, bytes).unwrap();
         let said = problems_of(&doctor_of(&at, &["--json"], &[]));
         assert!(said.iter().any(|said| said.starts_with("library: ") && said.contains(says)), "{says}: {said:?}");
+        // trib run starts nothing then.
+        let output = Command::new(env!("CARGO_BIN_EXE_trib"))
+            .args(["run", "--library"])
+            .arg(&at)
+            .args(["--", "echo", "started"])
+            .output()
+            .unwrap();
+        let error = String::from_utf8_lossy(&output.stderr);
+        assert_eq!((output.status.code(), &*String::from_utf8_lossy(&output.stdout)), (Some(1), ""), "{error}");
+        assert!(error.contains("trib: library: ") && error.contains(says), "{says}: {error}");
     }
     let said = problems_of(&doctor(&["--json"], &[("LD_PRELOAD", "/nowhere/lib.so")]));
     let due = "variable LD_PRELOAD: /nowhere/lib.so cannot be loaded: cannot open shared object file; allowed: libraries that can be";

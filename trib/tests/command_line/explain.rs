@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 use tributary::engine::capture::{Asked, Call, CallOutcome, Header, LeftCalls, NotCaptured, write};
-use tributary::engine::{CallReport, Capture, Direction};
+use tributary::engine::{CallReport, Capture, Direction, Path as BytesPath, Seconds};
 use tributary::hints::Unused;
 use tributary::{BufferLayout, Extent, Extents};
 
@@ -331,6 +331,47 @@ fn calls_that_are_not_captured_are_advised_on() {
     assert!(!said.contains("Nothing"), "{said}");
 }
 
+/// A hint that costs time is named with the time that the calls would take without it; a hint that nobody set is not.
+#[test]
+fn hints_that_cost_are_named_with_the_time_without_them() {
+    let directory = tempfile::tempdir().unwrap();
+    let (path, other) = (directory.path().join("a.tribcap"), directory.path().join("b.tribcap"));
+    made(&path, 8, |_, _| None);
+    let capture = Capture::open(&path).unwrap();
+    let explained = |(key, value): (&str, &str), is_set: bool, report: CallReport| {
+        let mut header = capture.header().clone();
+        header.hints.insert(key.to_string(), value.to_string());
+        let sources = [(key.to_string(), "TRIB_HINTS".to_string())];
+        header.asked = is_set.then(|| Asked { sources: sources.into(), unused: Vec::new() });
+        let mut outcomes = capture.outcomes().unwrap();
+        outcomes.iter_mut().for_each(|outcome| outcome.report = Some(report.clone()));
+        write(&other, &header, &outcomes, &mut |rank| capture.rank(rank)).unwrap();
+        advice(&json(&["explain", other.to_str().unwrap(), "--json"]), "costly_hint")
+    };
+    let took = |path, total| {
+        let seconds = Seconds { data: total, total, ..Seconds::default() };
+        CallReport { path, seconds, rounds: 1024, aggregators: 1, bytes: 1 << 18, ..CallReport::default() }
+    };
+    let cases = [
+        (("trib_shared_memory", "disable"), BytesPath::Exchange, "ranks of one host send each other messages"),
+        (("cb_buffer_size", "4096"), BytesPath::Windows, "a call takes up to 1,024 rounds"),
+        (("cb_nodes", "1"), BytesPath::Exchange, "fewer hosts than there are exchange the data"),
+        (("romio_cb_write", "disable"), BytesPath::Direct, "each piece is a call on the file of its own"),
+    ];
+    for ((key, value), path, how) in cases {
+        let [costs] = &explained((key, value), true, took(path, 0.5))[..] else { panic!("{key}") };
+        let says = costs["says"].as_str().unwrap();
+        assert!(
+            says.starts_with(&format!("{key}={value} of TRIB_HINTS costs: {how}. Without it 8 calls would")),
+            "{says}"
+        );
+        assert!(says.ends_with("instead of 4 s (an estimate)."), "{says}");
+        for none in [explained((key, value), true, took(path, 1e-5)), explained((key, value), false, took(path, 0.5))] {
+            assert!(none.is_empty(), "{key}: {none:?}");
+        }
+    }
+}
+
 #[test]
 fn names_are_words_of_the_page_and_no_markup() {
     let directory = tempfile::tempdir().unwrap();
@@ -342,6 +383,11 @@ fn names_are_words_of_the_page_and_no_markup() {
         assert_is_whole_page(&page);
         assert!(page.contains("a &lt;file&gt; &amp;"), "{page}");
         succeeds(&["explain", path.to_str().unwrap()]);
+        let mut narrow = Command::new(env!("CARGO_BIN_EXE_trib"));
+        let narrow = narrow.args(["explain", path.to_str().unwrap()]).env("COLUMNS", "80").output().unwrap();
+        let text = String::from_utf8(narrow.stdout).unwrap();
+        let sentences = text.split("Requests by length").next().unwrap();
+        assert!(sentences.lines().all(|line| line.chars().count() <= 80), "{sentences}");
     }
 }
 
@@ -436,7 +482,10 @@ fn a_folder_is_one_job() {
 
     let text = succeeds(&["explain", at]);
     let page = folder.path().join("page.html");
-    assert!(succeeds(&["explain", at, "--html", page.to_str().unwrap()]).contains("page.html: 2 files"));
+    assert!(
+        succeeds(&["explain", at, "--html", page.to_str().unwrap()])
+            .contains("page.html: 1 file (opened 2 times in all)")
+    );
     let page = std::fs::read_to_string(page).unwrap();
     assert_is_whole_page(&page);
     for sentence in job["summary"].as_array().unwrap() {

@@ -303,7 +303,7 @@ fn independent_calls_are_explained() {
     compile(&std::fs::read_to_string(source).unwrap(), &made, &[]);
     let mut command = Command::new(env!("CARGO_BIN_EXE_trib"));
     command.args(["run", "--library"]).arg(library()).args(["--explain", "--", &tools().1, "-n", "2"]);
-    command.arg(&made).arg("2000").current_dir(folder.path());
+    command.arg(&made).args(["16384", "64"]).current_dir(folder.path());
     command.env("OMPI_ALLOW_RUN_AS_ROOT", "1").env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
     command.env("OMPI_MCA_rmaps_base_oversubscribe", "1").env("MPIEXEC_TIMEOUT", "60");
     let output = {
@@ -312,9 +312,10 @@ fn independent_calls_are_explained() {
     };
     let (_, error) = printed(&output);
     for part in [
-        "No collective call took any time. To do: 4,000 small independent calls of 16,384,000 bytes took ",
+        "No collective call took any time. To do: 32,768 small independent calls of 2,097,152 bytes took ",
+        "An estimate: in a few collective calls of all ranks they would take ",
         "MPI-IO: the functions that end in _all, called by all ranks of the file.",
-        "Ranks made 4,000 independent calls of write_at, 4,096 bytes each, in ",
+        "Ranks made 32,768 independent calls of write_at, 64 bytes each, in ",
     ] {
         assert!(error.contains(part), "{part}: {error}");
     }
@@ -329,11 +330,19 @@ fn a_page_of_the_job_where_it_has_several_files() {
     assert_eq!(output.status.code(), Some(0), "{error}");
     let [name] = &runs(&folder.path().join("captures"))[..] else { panic!("not one run: {error}") };
     assert!(error.contains(&format!("captures/{name}/job.html: all of the job, 2 files\n")), "{error}");
-    let page = std::fs::read_to_string(folder.path().join("captures").join(name).join("job.html")).unwrap();
-    for words in
-        ["made 6 collective calls on 2 files, on 2 ranks of 1 node", "<dt>MPI</dt>", "<td>file</td>", "<td>other</td>"]
-    {
+    let made = folder.path().join("captures").join(name);
+    let page = std::fs::read_to_string(made.join("job.html")).unwrap();
+    for words in [
+        "made 6 collective calls on 2 files, on 2 ranks of 1 node",
+        "<dt>MPI</dt>",
+        "<td><a href=\"./file.html\">file</a></td>",
+        "<td><a href=\"./other.html\">other</a></td>",
+    ] {
         assert!(page.contains(words), "{words}: {page}");
+    }
+    for file in ["file.html", "other.html"] {
+        let page = std::fs::read_to_string(made.join(file)).unwrap();
+        assert!(page.contains("<a href=\"job.html\">All files of the job</a>"), "{file}: {page}");
     }
     assert!(page.contains("<dd>MPICH ") || page.contains("<dd>Open MPI v"), "{page}");
 }

@@ -34,6 +34,7 @@ pub fn close(function: &'static InterposedFunction, arguments: &[Word]) -> Answe
     let Some((mut file, mut counts)) = files::remove(handle) else { return Answer::Pass };
     let (prints, path) = (file.backend.is_first, file.backend.path.clone());
     let has_one_rank = file.backend.has_one_rank;
+    files::join_independent(&path, has_one_rank, &mut counts);
     if report::is_wanted() {
         file.backend.start_if_single_rank(function, true);
     }

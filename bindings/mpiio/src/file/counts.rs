@@ -114,6 +114,12 @@ impl Taken {
         }
     }
 
+    fn sum(&mut self, other: Self) {
+        let mut sums = self.to_numbers();
+        sums.iter_mut().zip(other.to_numbers()).for_each(|(sum, more)| *sum += more);
+        *self = Self::from_numbers(sums);
+    }
+
     fn to_numbers(self) -> [u64; TAKEN] {
         let mut numbers = [self.calls; TAKEN];
         [numbers[1], numbers[2]] = [self.bytes, self.microseconds];
@@ -158,6 +164,12 @@ const INDEPENDENT: [(&str, &str); 12] = [
     ("iread_shared", SHARED_POINTER),
     ("iwrite_shared", SHARED_POINTER),
 ];
+
+/// Returns true if a function is one of [`INDEPENDENT`], also with a large count.
+fn is_independent(call: &str) -> bool {
+    INDEPENDENT.iter().any(|(name, _)| call.strip_suffix("_c").unwrap_or(call) == *name)
+}
+
 /// Reason in reports why MPI runs a call that is not collective.
 pub const NOT_COLLECTIVE: &str = "independent";
 /// Reason in reports why MPI runs a call at the shared file pointer.
@@ -224,9 +236,8 @@ impl CallCounts {
 
     /// Replaces this rank's counts of the functions of [`INDEPENDENT`] by the sums of all ranks.
     pub fn set_independent(&mut self, sums: &[u64]) {
-        let is_one = |call: &str| INDEPENDENT.iter().any(|(name, _)| call.strip_suffix("_c").unwrap_or(call) == *name);
-        self.left_to_mpi.retain(|(call, _), _| !is_one(call));
-        self.taken.retain(|call, _| !is_one(call));
+        self.left_to_mpi.retain(|(call, _), _| !is_independent(call));
+        self.taken.retain(|call, _| !is_independent(call));
         for ((call, why), sums) in INDEPENDENT.into_iter().zip(sums.chunks_exact(TAKEN + 1)) {
             if let [calls, taken @ ..] = sums
                 && *calls > 0
@@ -238,11 +249,23 @@ impl CallCounts {
         }
     }
 
+    /// Adds the independent calls of another handle of this rank, and removes them there.
+    pub fn take_independent(&mut self, other: &mut Self) {
+        let (moved, kept) =
+            std::mem::take(&mut other.left_to_mpi).into_iter().partition(|((call, _), _)| is_independent(call));
+        other.left_to_mpi = kept;
+        BTreeMap::into_iter(moved).for_each(|(key, calls)| *self.left_to_mpi.entry(key).or_default() += calls);
+        let (moved, kept) = std::mem::take(&mut other.taken).into_iter().partition(|(call, _)| is_independent(call));
+        other.taken = kept;
+        for (call, more) in BTreeMap::into_iter(moved) {
+            self.taken.entry(call).or_default().sum(more);
+        }
+    }
+
     /// Returns the calls that the MPI library ran, by function and reason.
     pub fn all_left_to_mpi(&self) -> Vec<LeftToMpi> {
         let left = |((call, why), &calls): (&(&'static str, String), &u64)| {
-            let is_independent = INDEPENDENT.iter().any(|(name, _)| name == call);
-            let moved = self.taken.get(call).filter(|_| is_independent).map(Taken::moved);
+            let moved = self.taken.get(call).filter(|_| is_independent(call)).map(Taken::moved);
             LeftToMpi { call: Cow::Borrowed(call), why: why.clone(), calls, moved }
         };
         self.left_to_mpi.iter().map(left).collect()
@@ -343,6 +366,13 @@ mod tests {
         assert_eq!(left.moved, Some(Moved { bytes: 5108, seconds: 0.010, sizes: [4, 64, 4096] }));
         assert_eq!(first.other_calls(), [("set_view", 0.003)]);
         assert_eq!(second.all_left_to_mpi()[0].moved.map(|moved| moved.sizes), Some([5000; 3]));
+        second.take_independent(&mut first);
+        assert_eq!(
+            (second.all_left_to_mpi()[0].calls, first.all_left_to_mpi().len()),
+            (5, 0),
+            "those of the other handle"
+        );
+        assert_eq!(first.other_calls(), [("set_view", 0.003)]);
     }
 
     #[test]

@@ -91,6 +91,8 @@ pub struct SharedFile {
     pub sieving: Option<Sieving>,
     /// Board that shows the other ranks of the host the calls that MPI runs; None if the engine never opens the file.
     pub board: Option<Arc<CallBoard>>,
+    /// True if the file has a single rank.
+    has_one_rank: bool,
     file: Mutex<MovableFile>,
     counts: Mutex<CallCounts>,
     pointer: Mutex<Pointer>,
@@ -193,20 +195,35 @@ pub fn note_seen() {
 /// Adds an open file to the table, under its handle.
 pub fn add(handle: Word, mut file: OpenFile, pointer: Pointer, (own, sieving): (Option<OwnHandle>, Option<Sieving>)) {
     note_seen();
-    let (path, board) = (file.backend.path.clone(), file.backend.board());
+    let (path, board, has_one_rank) = (file.backend.path.clone(), file.backend.board(), file.backend.has_one_rank);
     if let Some(board) = &board {
         // The memory may still show the last call on an earlier file.
         board.enter("MPI_File_open");
         board.leave(false);
     }
     let (file, counts, pointer) = (Mutex::new(MovableFile(file)), Mutex::default(), Mutex::new(pointer));
-    table().insert(handle, Arc::new(SharedFile { path, own, sieving, board, file, counts, pointer }));
+    table().insert(handle, Arc::new(SharedFile { path, own, sieving, board, has_one_rank, file, counts, pointer }));
 }
 
 /// Returns the file of a handle; None if the value is no handle, or if this library did not see the file's
 /// MPI_File_open.
 pub fn find(handle: Word) -> Option<Arc<SharedFile>> {
     table().get(&handle).cloned()
+}
+
+/// Moves the counts of independent calls from handles that this rank has by itself to the handle of several ranks, if it has the file
+/// `path` open in both ways: PnetCDF opens a file a second time on each rank for independent calls. `counts` are those of a handle that
+/// is being closed, and was removed from the table. Local.
+pub fn join_independent(path: &Path, has_one_rank: bool, counts: &mut CallCounts) {
+    let others: Vec<_> = {
+        let table = table();
+        let is_other = |shared: &&Arc<SharedFile>| *shared.path == *path && shared.has_one_rank != has_one_rank;
+        table.values().filter(is_other).cloned().collect()
+    };
+    match has_one_rank {
+        true => others.into_iter().take(1).for_each(|shared| shared.counts().take_independent(counts)),
+        false => others.into_iter().for_each(|own| counts.take_independent(&mut own.counts())),
+    }
 }
 
 /// Counts a failed call of the MPI function `call` on the file of a handle; prints the error if it is due

@@ -48,7 +48,7 @@ impl Gain {
         let Self { calls, bytes, seconds, how } = self;
         format!(
             "{calls} small independent calls of {bytes} bytes took {seconds:.4} s of all ranks together; collective calls can be \
-             accelerated. {}",
+             accelerated, and trib run --explain estimates by how much. {}",
             how.join(". ")
         )
     }

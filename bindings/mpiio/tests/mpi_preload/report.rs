@@ -70,6 +70,21 @@ fn independent_calls_that_would_gain_have_a_line() {
     );
 }
 
+/// PnetCDF opens a file of all ranks a second time on each rank for independent calls: they are calls on the file of all ranks.
+#[test]
+fn independent_calls_by_a_second_handle_are_those_of_the_file() {
+    let launch = Launch::new(RANKS, &compile("independent.c")).arg("2000").arg("4096").with_library();
+    for closed in ["before", "after"] {
+        let outcome = launch.clone().arg(closed).run();
+        let (own, of_all): (Vec<_>, Vec<_>) = outcome.reports.iter().partition(|report| report.files.is_some());
+        let [report] = of_all[..] else { panic!("{closed}: {}", outcome.stderr) };
+        let gain = report.could_be_collective.as_ref().unwrap_or_else(|| panic!("{closed}: {report:?}"));
+        assert_eq!(gain.calls, RANKS as u64 * 2000, "{closed}: {report:?}");
+        let twice = own.iter().flat_map(|report| &report.passed_through).filter(|left| left.call == "write_at").count();
+        assert_eq!(twice, 0, "{closed}: {}", outcome.stderr);
+    }
+}
+
 /// Files that each rank opens by itself have one report, of all ranks if these know of each other by a file of all of them, or else
 /// of each rank.
 #[test]

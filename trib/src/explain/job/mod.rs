@@ -10,12 +10,14 @@ mod page;
 mod runs;
 mod text;
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 use tributary::engine::Capture;
 
 use super::account::Account;
+use super::file_speed::FileSpeed;
 use super::sentences::{Copying, NOTABLE, meaning, phases, reason, reason_in_short, title};
 use crate::Failure;
 use crate::numbers::{brief as time, counted, percent};
@@ -59,6 +61,9 @@ pub struct Job {
     pub unfinished: usize,
     /// Number of earlier runs in the folder, which the other numbers leave out.
     pub earlier_runs: usize,
+    /// True if each capture has a page beside it, to which the page of the job links.
+    #[serde(skip)]
+    pub has_pages: bool,
 }
 
 /// A file of the job, from one open to the close; each has its own capture.
@@ -116,11 +121,12 @@ pub struct OfCall {
 }
 
 impl Job {
-    /// Reads captures one after the other, so that the memory needed is that of the largest capture.
+    /// Reads captures one after the other, so that the memory needed is that of the largest capture. `speed` has the measured costs
+    /// of the file system.
     ///
     /// # Errors
     /// A capture is damaged; the message names the capture.
-    pub fn of(captures: &[PathBuf], unfinished: usize) -> Result<Self, Failure> {
+    pub fn of(captures: &[PathBuf], unfinished: usize, speed: Option<&FileSpeed>) -> Result<Self, Failure> {
         let mut job = Self {
             programs: Vec::new(),
             opened: f64::INFINITY,
@@ -137,11 +143,12 @@ impl Job {
             calls: Vec::new(),
             unfinished,
             earlier_runs: 0,
+            has_pages: false,
         };
         let mut closed = f64::NEG_INFINITY;
         for path in captures {
             let capture = Capture::open(path)?;
-            let account = Account::of(&capture)?;
+            let account = Account::of(&capture, speed)?;
             let header = capture.header();
             let once = |all: &mut Vec<String>, one: &str| {
                 if !all.iter().any(|known| known == one) {
@@ -166,9 +173,9 @@ impl Job {
     ///
     /// # Errors
     /// The errors of [`Job::of`].
-    pub fn newest(runs: &[Run], folder: &Path) -> Result<Self, Failure> {
-        let Some((newest, earlier)) = runs.split_last() else { return Self::of(&[], 0) };
-        let mut job = Self::of(&newest.captures, newest.unfinished)?;
+    pub fn newest(runs: &[Run], folder: &Path, speed: Option<&FileSpeed>) -> Result<Self, Failure> {
+        let Some((newest, earlier)) = runs.split_last() else { return Self::of(&[], 0, speed) };
+        let mut job = Self::of(&newest.captures, newest.unfinished, speed)?;
         job.earlier_runs = earlier.len();
         if !earlier.is_empty() {
             let (folder, own) = (folder.display(), newest.folder.display());
@@ -238,7 +245,7 @@ impl Job {
                 "{} made {} on {}, on {} of {}, in {} from the first open to the last close.",
                 self.programs.join(", "),
                 counted(calls as u64, "collective call"),
-                counted(self.files.len() as u64, "file"),
+                self.count(),
                 counted(self.ranks as u64, "rank"),
                 counted(self.nodes as u64, "node"),
                 time(self.seconds),
@@ -288,6 +295,16 @@ impl Job {
             ));
         }
         said
+    }
+
+    /// Returns the number of files as text, and how often they were opened if some were opened several times.
+    pub fn count(&self) -> String {
+        let names: BTreeSet<&str> = self.files.iter().map(|file| file.file.as_str()).collect();
+        let files = counted(names.len() as u64, "file");
+        match self.files.len() {
+            opens if opens > names.len() => format!("{files} (opened {opens} times in all)"),
+            _ => files,
+        }
     }
 
     fn next(&self) -> String {

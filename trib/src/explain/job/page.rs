@@ -6,7 +6,7 @@ use super::{Job, OfCall, OfFile};
 use crate::explain::chart::{self, Bar};
 use crate::explain::page::STYLE;
 use crate::explain::sentences::title;
-use crate::explain::tables::table;
+use crate::explain::tables::linked_table;
 use crate::numbers::{brief as time, counted, grouped, percent};
 
 /// Maximum number of files in the chart, of files in the table and of calls in the table, so that the page fits on two
@@ -59,9 +59,10 @@ fn files(job: &Job) -> Markup {
         says: format!("{}, {}", time(file.in_calls), percent(file.in_calls, job.in_calls)),
     };
     let bars: Vec<Bar> = job.files.iter().take(DRAWN).map(bar).collect();
+    let has_advice = job.files.iter().take(FILES).any(|file| !file.advice.is_empty());
     let row = |file: &OfFile| {
         let (phase, seconds) = file.longest;
-        vec![
+        let mut row = vec![
             file.name.clone(),
             file.ranks.to_string(),
             grouped(file.calls as u64),
@@ -70,12 +71,14 @@ fn files(job: &Job) -> Markup {
             time(file.in_calls),
             time(file.waited),
             format!("{}, {}", title(phase, file.copying), time(seconds)),
-            file.advice.first().cloned().unwrap_or_default(),
-        ]
+        ];
+        row.extend(has_advice.then(|| file.advice.first().cloned().unwrap_or_default()));
+        row
     };
     let rows: Vec<_> = job.files.iter().take(FILES).map(row).collect();
-    let header =
-        ["file", "ranks", "calls", "bytes written", "bytes read", "in calls", "waiting", "longest phase", "next step"];
+    let mut header =
+        vec!["file", "ranks", "calls", "bytes written", "bytes read", "in calls", "waiting", "longest phase"];
+    header.extend(has_advice.then_some("next step"));
     html! {
         figure.short {
             (chart::bars("Time in calls by file", &bars))
@@ -84,7 +87,7 @@ fn files(job: &Job) -> Markup {
                  phase has the time of the rank with the most in each call."
             }
         }
-        (table("Files", &header, 1..7, &rows))
+        (linked_table("Files", &header, 1..7, &rows, job.has_pages))
         @if job.files.len() > FILES {
             p.note { "And " (grouped((job.files.len() - FILES) as u64)) " more: " code { "--json" } " has all." }
         }
@@ -107,7 +110,7 @@ fn calls(job: &Job) -> Markup {
     let header = ["file", "call", "direction", "bytes", "began", "took", "longest part"];
     html! {
         p { "From the first rank's start to the last one's end; began: since the first open of the job." }
-        (table("The slowest calls", &header, 3..6, &rows))
+        (linked_table("The slowest calls", &header, 3..6, &rows, job.has_pages))
     }
 }
 

@@ -2,17 +2,18 @@
 
 use super::{Job, OfCall, OfFile};
 use crate::explain::sentences::title;
-use crate::listing::table;
+use crate::listing::{entry, table};
 use crate::numbers::{brief as time, grouped, percent};
 
 /// Maximum number of files in the table; the table of calls has a third of this number. `--json` has more.
 const ROWS: usize = 24;
 
-/// Returns the text of a job.
-pub fn of(job: &Job) -> String {
+/// Returns the text of a job, with sentences folded at `width`, if there is one.
+pub fn of(job: &Job, width: Option<usize>) -> String {
     let about = job.about().into_iter().map(|(name, value)| format!("{:<11}{value}", format!("{name}:")));
     let mut text = about.collect::<Vec<_>>().join("\n");
-    text += &format!("\n\n{}\n\nWhat to do next\n{}\n", job.summary.join("\n"), job.next);
+    let summary: String = job.summary.iter().map(|sentence| entry("", sentence, 0, width)).collect();
+    text += &format!("\n\n{summary}\nWhat to do next\n{}", entry("", &job.next, 0, width));
     let mut files = table([
         "file",
         "ranks",
