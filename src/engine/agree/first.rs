@@ -33,7 +33,7 @@ use crate::engine::io::{Moved, Storage, StorageFailure, end, probe};
 use crate::engine::shared::Arena;
 use crate::engine::shared::window_writer::Runs;
 use crate::engine::trace::counts::Outcome;
-use crate::engine::trace::path::Path;
+use crate::engine::trace::path::{Path, Reason};
 use crate::error::{Error, FileOperation, Result};
 use crate::fabric::Endpoint;
 use crate::hints::{Hints, Switch};
@@ -326,7 +326,7 @@ impl OpeningVote<'_> {
     /// it first.
     fn weigh_windows(&mut self, arena: &Arena, agreed: &mut Agreed) {
         let cost = self.file.call_costs[usize::from(self.data.is_none())].clone();
-        if agreed.decision.path == Path::Direct && cost.is_worth_probing(agreed.shape.left.most) {
+        if agreed.decision.reason == Reason::LargePieces && cost.is_worth_probing(agreed.shape.left.most) {
             self.probe(agreed).into_iter().for_each(|work| cost.learn(work));
         }
         agreed.shape.slow_call = arena.slow_call().or(cost.slow_call());

@@ -1,5 +1,7 @@
-//! What a call on the files of a file system costs a process, from its own calls. It decides which gaps are moved with the bytes
-//! around them. That is a choice of each process for its own calls; the ranks agree on the path of a call by other numbers.
+//! What a call on the files of a file system costs a process, from its own calls. Each process chooses by it for itself which gaps
+//! it moves with the bytes around them, and whether it writes many large pieces before the ranks agree. The rank that decides for
+//! ranks that share memory chooses by its own costs, and sends the choice. (Between hosts, rank 0 chooses by the times of all
+//! ranks: [`Ways`](crate::engine::choose::cost::Ways).)
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
