@@ -193,14 +193,14 @@ impl<T> Watched<T> {
 pub struct SleepCount {
     /// Number of times that the thread has waited for something other than a core; 0 if the system does not count.
     sleeps: std::ffi::c_long,
-    /// Time for which the thread has had a core.
-    worked: Duration,
+    /// Time for which the thread has had a core; `None` if the system does not count.
+    worked: Option<Duration>,
 }
 
 impl SleepCount {
     /// Begins to count the sleeps of the calling thread.
     pub fn begin() -> Self {
-        if entered().is_some() { Self { sleeps: 0, worked: Duration::ZERO } } else { Self::now() }
+        if entered().is_some() { Self { sleeps: 0, worked: None } } else { Self::now() }
     }
 
     /// Returns true if the thread has slept since [`SleepCount::begin`]. In a world all time passes in sleep.
@@ -209,28 +209,33 @@ impl SleepCount {
     }
 
     /// Returns the part of `took`, the time since [`SleepCount::begin`], for which the thread did not only wait for a core.
-    pub fn without_waits_for_cores(self, took: Duration) -> Duration {
+    pub fn without_waits_for_cores(&self, took: Duration) -> Duration {
         if entered().is_some() {
             return took;
         }
         let now = Self::now();
-        if now.sleeps > self.sleeps { took } else { took.min(now.worked.saturating_sub(self.worked)) }
+        match now.worked.zip(self.worked) {
+            Some((now_worked, worked)) if now.sleeps == self.sleeps => took.min(now_worked.saturating_sub(worked)),
+            _ => took,
+        }
     }
 
     #[cfg(target_os = "linux")]
     fn now() -> Self {
         use nix::sys::resource::{UsageWho, getrusage};
         use nix::sys::time::TimeValLike;
-        getrusage(UsageWho::RUSAGE_THREAD).map_or(Self { sleeps: 0, worked: Duration::ZERO }, |usage| Self {
+        getrusage(UsageWho::RUSAGE_THREAD).map_or(Self { sleeps: 0, worked: None }, |usage| Self {
             sleeps: usage.voluntary_context_switches(),
-            worked: Duration::from_micros(
-                (usage.user_time() + usage.system_time()).num_microseconds().try_into().unwrap_or_default(),
-            ),
+            worked: (usage.user_time() + usage.system_time())
+                .num_microseconds()
+                .try_into()
+                .ok()
+                .map(Duration::from_micros),
         })
     }
 
     #[cfg(not(target_os = "linux"))]
     fn now() -> Self {
-        Self { sleeps: 0, worked: Duration::MAX }
+        Self { sleeps: 0, worked: None }
     }
 }

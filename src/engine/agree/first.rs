@@ -315,7 +315,10 @@ impl OpeningVote<'_> {
         let (Some(part), Some(weighing)) = (self.contribution.footprint.host_part(), &self.weighing) else { return };
         let probed = if weighing.learned.ways.is_worth_probing(part) { self.probe(agreed) } else { None };
         let Some(Weighing { learned, planner }) = &mut self.weighing else { return };
-        probed.into_iter().for_each(|work| learned.ways.speed.observe(work));
+        if let Some(work) = probed {
+            learned.ways.speed.observe(work);
+            self.file.call_costs[0].learn(work);
+        }
         let left = &agreed.shape.left;
         let movers = planner.movers(left, learned.paces);
         agreed.shape.apart = Some(learned.ways.weigh(part, left, movers));
@@ -329,7 +332,7 @@ impl OpeningVote<'_> {
         if agreed.decision.reason == Reason::LargePieces && cost.is_worth_probing(agreed.shape.left.most) {
             self.probe(agreed).into_iter().for_each(|work| cost.learn(work));
         }
-        agreed.shape.slow_call = arena.slow_call().or(cost.slow_call());
+        agreed.shape.slow_call = cost.slow_call().or(arena.slow_call());
         if agreed.shape.slow_call.is_some() {
             agreed.decision = self.rules.decide(&agreed.shape);
         }
@@ -347,7 +350,7 @@ impl OpeningVote<'_> {
                 // A smaller ring may have room.
                 agreed.shape.slow_call = None;
                 agreed.decision = self.rules.decide(&agreed.shape);
-                self.open_windows(arena, agreed)
+                if agreed.decision.path == Path::Windows { self.open_windows(arena, agreed) } else { Ok(()) }
             }
             Err(_) if self.rules.direction == Direction::Read || agreed.shape.disjoint == Some(true) => {
                 agreed.shape.no_memory = true;

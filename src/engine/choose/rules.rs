@@ -1,7 +1,8 @@
 //! Chooses the path of a call, and decides which pieces a rank writes or reads by itself before the first agreement.
 //!
-//! The rules are pure functions of values that all ranks agree on, so all ranks choose the same path. Before the agreement, other
-//! ranks may not be in the call yet.
+//! The rules for a path are pure functions of values that all ranks agree on, so all ranks choose the same path. What a rank does
+//! before the agreement it chooses for itself, from its own pieces and what it knows of the file. Other ranks may not be in the
+//! call yet.
 //!
 //! Another library may write the file between collective calls by data sieving: it reads a range, replaces its pieces and
 //! writes the range back. (ROMIO does so in independent writes, under a lock that this library does not take.) A rank that
@@ -13,10 +14,10 @@ use tributary_base::wire;
 
 use crate::access::{AccessStats, Direction, Extents};
 use crate::engine::choose::cost::Expected;
-use crate::engine::choose::windows::{CallWindows, WindowPlanner, rounds_if_slow};
+use crate::engine::choose::windows::{CallWindows, WindowPlanner};
 use crate::engine::choose::{
     COPIED, DENSE_PART, FAR_APART, FEW_BESIDE_WINDOWS, FEW_PIECES, LARGE_OF_FEW, LARGE_PIECE, LARGE_TO_READ,
-    MOSTLY_EMPTY, WORTH_OPENING,
+    MOST_WRITERS, MOSTLY_EMPTY, WANTED_PART, WORTH_OPENING,
 };
 use crate::engine::trace::path::{Path, Reason};
 use crate::hints::{Hints, Overlap, Switch};
@@ -182,7 +183,7 @@ impl Rules<'_> {
             Switch::Enable => (Path::Windows, Reason::Enabled),
             Switch::Automatic if may_overlap => (Path::Windows, Reason::MayOverlap),
             Switch::Automatic if left.mean() >= self.large() => {
-                match self.is_faster_in_windows(left.most, left.bytes, shape.slow_call) {
+                match self.is_faster_in_windows(left.most, left, shape.slow_call) {
                     true => (Path::Windows, Reason::Faster),
                     false => (Path::Direct, Reason::LargePieces),
                 }
@@ -193,12 +194,14 @@ impl Rules<'_> {
     }
 
     /// Returns true if ranks that share memory write faster through windows than by themselves: `most` pieces of one rank, one after
-    /// the other, take more calls than windows, and the calls take longer than the copy of all `bytes` bytes into windows.
-    /// `slow_call` is the time of a call in nanoseconds, if calls take long.
-    fn is_faster_in_windows(&self, most: u64, bytes: u64, slow_call: Option<u64>) -> bool {
+    /// the other, take more calls than the windows of a writer, and the calls that this saves take longer than the copy of all
+    /// bytes into windows. `slow_call` is the time of a call in nanoseconds, if calls take long. Windows with many holes are
+    /// written in many calls, and count as slower.
+    fn is_faster_in_windows(&self, most: u64, all: &AccessStats, slow_call: Option<u64>) -> bool {
         let Some(call) = slow_call.filter(|_| self.direction == Direction::Write) else { return false };
-        let rounds = rounds_if_slow(bytes, call).max(bytes / self.windows.memory_if_slow.max(1));
-        most.saturating_mul(call) > (bytes / COPIED).saturating_add(rounds.saturating_mul(call))
+        let windows = self.windows.over(all, self.direction, slow_call).count();
+        let saved = most.saturating_sub(windows.div_ceil(MOST_WRITERS.into()));
+        all.bytes >= all.span() / WANTED_PART && saved.saturating_mul(call) > all.bytes / COPIED
     }
 
     /// Returns true if bytes that several ranks write must be written in rank order.
@@ -284,11 +287,13 @@ impl Rules<'_> {
     fn writes_itself(&self, file: &Extents, has_own_core: bool) -> bool {
         let is_few = has_own_core && self.windows.lock_unit == 1 && file.count() <= FEW_BESIDE_WINDOWS;
         let least = if is_few { self.hints.direct_min.min(LARGE_OF_FEW) } else { self.large() };
-        let all = file.bytes().saturating_mul(self.ranks);
+        // As if all ranks had as many bytes, without holes.
+        let bytes = file.bytes().saturating_mul(self.ranks);
+        let all = AccessStats { start: 0, end: bytes, bytes, ..AccessStats::NONE };
         self.switch() == Switch::Automatic
             && file.count() > 0
             && file.bytes() / file.count() >= least
-            && !self.is_faster_in_windows(file.count(), all, self.slow_call)
+            && !self.is_faster_in_windows(file.count(), &all, self.slow_call)
     }
 
     /// Returns true if a rank reads `file` before the ranks agree. `apart` is true if ranks wanted different bytes in the

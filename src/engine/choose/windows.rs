@@ -97,7 +97,7 @@ impl CallWindows {
 /// Returns the number of windows of each writer for which a write of `bytes` bytes to a file whose calls take `call` nanoseconds
 /// takes least time. With n windows it takes n of these times, and the first windows are filled while nothing is written: so the
 /// best n is the root of the time to fill all by the time of a call.
-pub fn rounds_if_slow(bytes: u64, call: u64) -> u64 {
+fn rounds_if_slow(bytes: u64, call: u64) -> u64 {
     (bytes / COPIED.saturating_mul(call).max(1)).isqrt().max(1)
 }
 

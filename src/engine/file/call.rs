@@ -116,7 +116,7 @@ impl File {
         let mut early = None;
         let wants_early = state.error.is_none() && self.wants_early(self.rules(team, direction), call.access.file);
         let is_safe = direction == Direction::Read || state.all_are_here || self.calls.early.are_allowed();
-        // Many pieces may be faster through windows: the rank that decides measures a call, while no other rank is in the file.
+        // Many pieces may be faster through windows: the rank that decides measures a call.
         let file = call.access.file;
         let asks = wants_early
             && direction == Direction::Write
@@ -133,7 +133,11 @@ impl File {
             return Ok(());
         }
         if asks {
-            self.setup.file.call_costs[0].suppose(state.agreed.shape.slow_call.unwrap_or_default());
+            match (state.agreed.shape.slow_call, state.agreed.decision.reason) {
+                (Some(nanos @ 1..), _) => self.setup.file.call_costs[0].suppose(nanos),
+                (_, Reason::LargePieces) => self.setup.file.call_costs[0].suppose(0),
+                _ => {}
+            }
         }
         if self.rules(team, direction).needs_overlap_check(&state.agreed.shape, state.agreed.decision.path) {
             state.agreed.shape.disjoint = Some(truly_disjoint(&mut self.endpoint, call.access.file).await?);

@@ -132,7 +132,7 @@ impl ThroughWindows<'_> {
             windows: self.agreed.decision.windows,
             reads_ahead: left.bytes >= left.span() / WANTED_PART,
             rank: self.rank,
-            file: &self.setup.file,
+            path: &self.setup.file.path,
             storage: &self.storage,
             error: None.into(),
             busy: Default::default(),

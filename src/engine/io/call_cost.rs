@@ -31,31 +31,34 @@ pub struct CallCost {
     nanos: AtomicU64,
     /// What the calls so far took; `None` if nothing is learned.
     speed: Option<Mutex<FileSpeed>>,
-    /// True if another process has measured a call, and found that it does not take long, or how long it takes.
-    was_probed: AtomicBool,
+    /// True if a call was measured, here or in another process.
+    is_known: AtomicBool,
 }
 
 own_state! {
-    /// Costs on the file systems of earlier files, for writes and for reads.
-    static KEPT: Mutex<BTreeMap<(FileSystemKey, bool), Arc<CallCost>>> = Mutex::new(BTreeMap::new());
+    /// Costs on the file systems of earlier files, for writes and for reads, by the cost that is always assumed.
+    static KEPT: Mutex<BTreeMap<(FileSystemKey, bool, u64), Arc<CallCost>>> = Mutex::new(BTreeMap::new());
 }
 
 impl CallCost {
     /// Returns the cost on a file system that locks `unit` bytes together, which does not change.
     pub fn fixed(unit: u64) -> Self {
         let least = if unit == 1 { LOCAL_CALL } else { REMOTE_CALL };
-        Self { least, bytes: least.into(), nanos: 0.into(), speed: None, was_probed: false.into() }
+        Self { least, bytes: least.into(), nanos: 0.into(), speed: None, is_known: false.into() }
     }
 
     /// Returns the cost of calls of this process in a direction, on a file system that locks `unit` bytes together. All files on
     /// the file system share it; a file with key 0 has its own.
     pub fn of(file_system: FileSystemKey, direction: Direction, unit: u64) -> Arc<Self> {
-        let new = || Arc::new(Self { speed: Some(Mutex::default()), ..Self::fixed(unit) });
+        let new = Self { speed: Some(Mutex::default()), ..Self::fixed(unit) };
         if file_system == 0 {
-            return new();
+            return new.into();
         }
-        let key = (file_system, direction == Direction::Read);
-        KEPT.with(|kept| kept.lock().unwrap_or_else(PoisonError::into_inner).entry(key).or_insert_with(new).clone())
+        let key = (file_system, direction == Direction::Read, new.least);
+        KEPT.with(|kept| {
+            let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
+            kept.entry(key).or_insert_with(|| new.into()).clone()
+        })
     }
 
     /// Returns the number of bytes that could be moved during a call.
@@ -82,26 +85,26 @@ impl CallCost {
     /// Returns true if nothing is known of calls, so that a first one is worth its time before a call in which a rank moves `pieces`
     /// pieces by itself.
     pub fn is_worth_probing(&self, pieces: u64) -> bool {
-        let is_known = self.nanos() > 0 || self.was_probed.load(Ordering::Relaxed);
-        !is_known && self.speed.is_some() && pieces >= WORTH_PROBING
+        !self.is_known.load(Ordering::Relaxed) && self.speed.is_some() && pieces >= WORTH_PROBING
     }
 
-    /// Takes the time of a call in nanoseconds from another process, if this one has measured none; 0 if that one knows none.
+    /// Takes the time of a call in nanoseconds from another process, if this one has measured none; 0 if it is short.
     pub fn suppose(&self, nanos: u64) {
-        self.was_probed.store(true, Ordering::Relaxed);
-        if self.nanos() == 0 && nanos > 0 {
+        if !self.is_known.swap(true, Ordering::Relaxed) && nanos > 0 {
             self.learn(FileWork { rounds: 1.0, bytes: 0.0, nanos: nanos as f64 });
         }
     }
 
-    /// Begins to measure calls.
+    /// Begins to measure calls. Costs nothing if nothing is learned.
     pub fn measure(&self) -> Measure<'_> {
-        Measure { cost: self, begin: clock::now(), sleeps: SleepCount::begin(), moved: Moved::default() }
+        let begin = self.speed.as_ref().map(|_| (clock::now(), SleepCount::begin()));
+        Measure { cost: self, begin, moved: Moved::default() }
     }
 
     /// Learns from calls, one after the other.
     pub fn learn(&self, work: FileWork) {
         let Some(speed) = &self.speed else { return };
+        self.is_known.store(true, Ordering::Relaxed);
         let mut speed = speed.lock().unwrap_or_else(PoisonError::into_inner);
         speed.observe(work);
         self.bytes.store(speed.bytes_in_call().max(self.least), Ordering::Relaxed);
@@ -112,8 +115,8 @@ impl CallCost {
 /// Measures calls of one thread.
 pub struct Measure<'a> {
     cost: &'a CallCost,
-    begin: Instant,
-    sleeps: SleepCount,
+    /// Begin of the calls that are not learned from yet; `None` if nothing is learned.
+    begin: Option<(Instant, SleepCount)>,
     moved: Moved,
 }
 
@@ -121,18 +124,20 @@ impl Measure<'_> {
     /// Adds calls that have just ended, and learns from them if they took long enough.
     #[inline]
     pub fn add(&mut self, moved: Moved) {
+        let Some((begin, sleeps)) = &self.begin else { return };
         self.moved.add_all(moved);
-        let took = clock::since(self.begin);
+        let took = clock::since(*begin);
         if took >= BATCH && self.moved.calls > 0 {
-            let cost = self.cost;
-            std::mem::replace(self, cost.measure()).learn(took);
+            let took = sleeps.without_waits_for_cores(took);
+            let (rounds, bytes, nanos) = (self.moved.calls as f64, self.moved.bytes as f64, took.as_nanos() as f64);
+            self.cost.learn(FileWork { rounds, bytes, nanos });
+            self.restart();
         }
     }
 
-    fn learn(self, took: Duration) {
-        let took = self.sleeps.without_waits_for_cores(took);
-        let (rounds, bytes, nanos) = (self.moved.calls as f64, self.moved.bytes as f64, took.as_nanos() as f64);
-        self.cost.learn(FileWork { rounds, bytes, nanos });
+    /// Leaves out the time since the calls that were learned from last.
+    pub fn restart(&mut self) {
+        *self = self.cost.measure();
     }
 }
 

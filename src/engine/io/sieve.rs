@@ -161,7 +161,7 @@ impl Sieve {
                     break;
                 }
                 _ => {
-                    rest.start = rest.end.min(start.saturating_add(WORTH_ASKING * self.cost.bytes()));
+                    rest.start = rest.end.min(start.saturating_add(WORTH_ASKING.saturating_mul(self.cost.bytes())));
                     found.push(start..rest.start);
                 }
             }
@@ -230,6 +230,10 @@ impl<P: Present + ?Sized> Segment<'_, P> {
         let mut measure = sieve.measure();
         while let Some(group) = RunGroup::take(&mut runs, sieve.bridge()) {
             if group.runs == 1 || !sieve.leaves_runs(&group, storage) && self.fill_holes(storage, &group, sieve)? {
+                if group.runs > 1 {
+                    // Gaps may have been read.
+                    measure.restart();
+                }
                 let mut all = Moved::default();
                 let outcome = match group.runs {
                     1 => self.write_range(storage, &group.range, &mut all),

@@ -15,7 +15,6 @@ use super::window_writer::DONE;
 use crate::access::memory::copy;
 use crate::access::{Sink, Walk};
 use crate::engine::choose::windows::CallWindows;
-use crate::engine::io::terms::FileTerms;
 use crate::engine::io::worker::Pace;
 use crate::engine::io::{Storage, guarded, read_all};
 use crate::error::{Error, FileOperation, Result};
@@ -32,8 +31,8 @@ pub struct WindowReader<'a> {
     pub reads_ahead: bool,
     /// This rank, for error messages.
     pub rank: Rank,
-    /// Settings of the file.
-    pub file: &'a FileTerms,
+    /// Path of the file, for error messages.
+    pub path: &'a std::path::Path,
     /// This rank's handle of the file, or the error of opening it.
     pub storage: &'a Result<Arc<dyn Storage>>,
     /// First error of this rank; the rank continues with the call.
@@ -122,14 +121,15 @@ impl WindowReader<'_> {
         let bytes = unsafe { self.arena.bytes_mut(&self.windows, extent) };
         let outcome = match self.storage {
             Ok(storage) => guarded(FileOperation::Read, extent.offset, || read_all(&**storage, bytes, extent.offset))
-                .map_err(|failure| failure.into_error(self.rank, &self.file.path)),
+                .map_err(|failure| failure.into_error(self.rank, self.path)),
             Err(error) => Err(error.clone()),
         };
         if let Err(error) = outcome {
             self.error.borrow_mut().get_or_insert(error);
         }
         let (took, is_slow) = pace.end(extent.len);
-        self.arena.set_slow(is_slow.then(|| self.file.call_costs[1].nanos()));
+        // The time of a read says nothing of writes.
+        self.arena.set_slow(is_slow.then_some(0));
         self.busy.set(self.busy.get() + took);
     }
 }

@@ -137,11 +137,10 @@ impl WindowWriter {
         let (pace, writers) = (Pace::begin(), arena.parts().writers.load(Ordering::SeqCst).max(1));
         let _quiet = without_size_signal();
         let cost = &self.file.call_costs[0];
-        arena.slow_call().into_iter().for_each(|nanos| cost.suppose(nanos));
+        arena.slow_call().filter(|&nanos| nanos > 0).into_iter().for_each(|nanos| cost.suppose(nanos));
         let mut measure = cost.measure();
         // Full windows first, which are lower in the file.
-        self.write_full(taken.full);
-        taken.full.into_iter().for_each(|full| measure.add(Moved { bytes: full.len, calls: 1 }));
+        measure.add(self.write_full(taken.full));
         taken.with_holes.into_iter().for_each(|extent| self.write_runs(extent));
         let bytes = taken.bytes();
         let (took, is_slow) = pace.end_of(bytes, cost.slow_call().is_some());
@@ -171,16 +170,18 @@ impl WindowWriter {
         }
     }
 
-    /// Writes adjacent full windows.
-    fn write_full(&self, extent: Option<Extent>) {
-        let Some(extent) = extent else { return };
+    /// Writes adjacent full windows; returns what was written.
+    fn write_full(&self, extent: Option<Extent>) -> Moved {
+        let Some(extent) = extent else { return Moved::default() };
         match &self.known {
             DataKnown::BySum(_, runs) => self.store(|storage, written| {
                 within(runs, extent).try_for_each(|run| write_all(storage, self.bytes(run), run.offset, written))
             }),
             DataKnown::ByBits => {
-                self.store(|storage, written| write_all(storage, self.bytes(extent), extent.offset, written));
+                let written =
+                    self.store(|storage, written| write_all(storage, self.bytes(extent), extent.offset, written));
                 unmark_shared(self.present(), self.places(extent));
+                written
             }
         }
     }
@@ -219,11 +220,11 @@ impl WindowWriter {
         unsafe { self.arena.bytes(&self.windows, extent) }
     }
 
-    /// Runs `act`, which writes to the file and counts the bytes, unless a write has failed before.
-    fn store(&self, act: impl FnOnce(&dyn Storage, &mut Moved) -> std::result::Result<(), StorageFailure>) {
+    /// Runs `act`, which writes to the file and counts what it writes, unless a write has failed before. Returns what was written.
+    fn store(&self, act: impl FnOnce(&dyn Storage, &mut Moved) -> std::result::Result<(), StorageFailure>) -> Moved {
         let failed = &self.arena.call().failed;
         if failed.load(Ordering::Acquire) != 0 {
-            return;
+            return Moved::default();
         }
         let mut written = Moved::default();
         let outcome = match &self.storage {
@@ -239,6 +240,7 @@ impl WindowWriter {
                 self.error.replace(Some(error));
             }
         }
+        written
     }
 }
 
