@@ -153,7 +153,7 @@ fn gaps_are_written_where_calls_take_long() {
 fn many_large_pieces_go_through_windows_where_calls_take_long() {
     let _watchdog = Watchdog::new("many_large_pieces_go_through_windows_where_calls_take_long", 120);
     // No other test has as many ranks.
-    let (ranks, piece, count) = (14, 32 << 10, 20);
+    let (ranks, piece, count) = (23, 32 << 10, 20);
     for (fault, path) in
         [(Fault::Write(0, libc::EIO), None), (Fault::Slow(Duration::from_millis(20)), Some(Path::Windows))]
     {
