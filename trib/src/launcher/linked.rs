@@ -10,7 +10,7 @@ use std::process::Command;
 
 use goblin::elf::Elf;
 
-use super::preload;
+use super::{Family, preload};
 
 /// Beginning of the names of Darshan's library.
 const DARSHAN: &str = "libdarshan.so";
@@ -41,6 +41,23 @@ pub fn has_pnetcdf_with_gio(path: &Path) -> bool {
         std::fs::read(library).ok().filter(|bytes| has_hint(bytes))
     };
     has_hint(&bytes) || of_library().is_some()
+}
+
+/// Returns the family of the MPI library that the program at `path` is linked with; none if there is none, or if any
+/// family may have it (the standard ABI of MPI 5).
+pub fn family_at(path: &Path) -> Option<Family> {
+    let bytes = std::fs::read(path).ok()?;
+    Elf::parse(&bytes).ok()?.libraries.iter().find_map(|name| family_of(super::file_name(name)))
+}
+
+/// Returns the family that has a library of this name: the number of Open MPI's is 20 or more, that of MPICH's is 12.
+fn family_of(library: &str) -> Option<Family> {
+    if let Some(number) = library.strip_prefix("libmpi.so.") {
+        let number: u32 = number.split('.').next()?.parse().ok()?;
+        return Some(if number >= 20 { Family::OpenMpi } else { Family::Mpich });
+    }
+    let is_mpich = ["libmpich.", "libmpi_cray.", "libmpi_gnu"].iter().any(|start| library.starts_with(start));
+    is_mpich.then_some(Family::Mpich)
 }
 
 /// Returns the path of the library that a program names, if the name begins with `start`.
@@ -76,6 +93,21 @@ mod tests {
         let libc = resolved(linker, &this, "libc.so.6").unwrap();
         assert!(libc.ends_with("libc.so.6") && libc.exists(), "{}", libc.display());
         assert_eq!(resolved(linker, &this, "libasan.so.8"), None);
+    }
+
+    #[test]
+    fn families_by_names() {
+        let all = [
+            ("libmpi.so.40", Some(Family::OpenMpi)),
+            ("libmpi.so.12", Some(Family::Mpich)),
+            ("libmpich.so.12", Some(Family::Mpich)),
+            ("libmpi_gnu_123.so.12", Some(Family::Mpich)),
+            ("libmpi_abi.so.0", None),
+            ("libmpi_mpifh.so.40", None),
+            ("libc.so.6", None),
+        ];
+        all.iter().for_each(|(name, family)| assert_eq!(family_of(name), *family, "{name}"));
+        assert_eq!(family_at(Path::new("/nowhere")), None);
     }
 
     #[test]

@@ -238,7 +238,7 @@ fn what_is_wrong_is_said_in_one_line() {
         ("--peer x -- MPIEXEC -n 1 true", "peer: x; allowed: NAME=COMMAND"),
         ("-- /nowhere/mpiexec true", "/nowhere/mpiexec: No such file"),
         ("-- MPIEXEC -n 1 sleep 0.2", "no rank called MPI_File_*"),
-        ("--best -- ./program", "best: ./program is a launcher of no known MPI library; allowed: "),
+        ("--best -- ./program", "best: neither ./program nor the program says which MPI library it is; allowed: "),
         ("--timer time -- MPIEXEC -n 1 true", "allowed: a regular expression with a group"),
         ("--file-rate 0 -- MPIEXEC -n 1 true", "--file-rate"),
         ("--file-latency 3 -- MPIEXEC -n 1 true", "--file-rate"),

@@ -18,7 +18,7 @@ use crate::compare::{build, disabled, process};
 use crate::launcher::command::Ready;
 use crate::launcher::component;
 use crate::launcher::library::library;
-use crate::launcher::{self, Family, Launcher};
+use crate::launcher::{self, Family, Launcher, linked, program};
 
 /// Maximum time of a run. A run that takes longer is assumed to hang.
 const LIMIT: Duration = Duration::from_secs(3600);
@@ -72,9 +72,10 @@ impl<'a> Start<'a> {
         Ok(start)
     }
 
-    /// Returns the family of the launcher's MPI library, if it is known.
+    /// Returns the family of the MPI library, if it is known: that of the launcher, or else that which the program is linked with.
     pub fn family(&self) -> Option<Family> {
-        self.launcher.and_then(|launcher| launcher.family)
+        let of_program = || linked::family_at(&program::of(self.words, self.launcher.is_some())?);
+        self.launcher.and_then(|launcher| launcher.family).or_else(of_program)
     }
 
     /// Returns the contender with our library.
@@ -90,7 +91,7 @@ impl<'a> Start<'a> {
         self.family().ok_or_else(|| {
             let name = &self.words[0];
             Failure::new(format!(
-                "best: {name} is a launcher of no known MPI library; allowed: those of MPICH, Open MPI"
+                "best: neither {name} nor the program says which MPI library it is; allowed: those of MPICH, Open MPI"
             ))
         })
     }
