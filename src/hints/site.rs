@@ -25,7 +25,11 @@ pub const VARIABLE: &str = "TRIB_CONF";
 /// Name of the file, in the folder `etc`. Also the key of a wrong line in the list of hints that are not used.
 pub const NAME: &str = "tributary.conf";
 
-const ALLOWED: &str = "hints PATTERN:key=value:key=value, leave PATTERN, off PROGRAM, log PATH (absolute), log syslog";
+const ALLOWED: &str =
+    "hints PATTERN:key=value:key=value, leave PATTERN, off PROGRAM, log PATH (absolute), log syslog, version 1";
+
+/// Version of the file's format. A file without a line `version` has it too.
+const FORMAT: &str = "1";
 
 /// The settings of a site. [`Default`] is a site without a file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -136,6 +140,7 @@ impl Site {
             ("off", program) => self.off.push((program.to_string(), source.clone())),
             ("log", "syslog") => self.log.push(Log::Syslog),
             ("log", path) if path.starts_with('/') => self.log.push(Log::Path(path.into())),
+            ("version", FORMAT) => (),
             _ => return false,
         }
         true
@@ -194,11 +199,12 @@ impl Site {
 }
 
 /// Keywords with which a line begins, and the text that must follow each.
-const KEYWORDS: [(&str, &str); 4] = [
+const KEYWORDS: [(&str, &str); 5] = [
     ("hints", "PATTERN:key=value:key=value"),
     ("leave", "PATTERN"),
     ("off", "PROGRAM"),
     ("log", "syslog, or an absolute path"),
+    ("version", FORMAT),
 ];
 
 /// Returns messages that say what is wrong with a line.
@@ -208,8 +214,9 @@ fn faults(line: &str) -> Vec<String> {
     let Some((_, value)) = KEYWORDS.iter().find(|(keyword, _)| *keyword == kind) else {
         let near = KEYWORDS.iter().map(|(keyword, _)| (edits(kind, keyword), *keyword)).min();
         let near = near.filter(|(edits, keyword)| 2 * edits < keyword.len());
-        let next =
-            near.map_or("allowed: hints, leave, off, log".to_string(), |(_, near)| format!("did you mean {near}?"));
+        let next = near.map_or("allowed: hints, leave, off, log, version".to_string(), |(_, near)| {
+            format!("did you mean {near}?")
+        });
         return vec![format!("\"{kind}\" is no keyword; {next}")];
     };
     if rest.is_empty() {
@@ -231,6 +238,9 @@ fn faults(line: &str) -> Vec<String> {
         },
         "leave" => no_file(rest).into_iter().collect(),
         "log" if rest != "syslog" && !rest.starts_with('/') => vec![format!("log {rest}; write {value}")],
+        "version" if rest != FORMAT => {
+            vec![format!("the file has version {rest}; Tributary {} reads version {FORMAT}", env!("CARGO_PKG_VERSION"))]
+        }
         _ => Vec::new(),
     }
 }
@@ -316,7 +326,7 @@ mod tests {
     fn every_kind_of_line() {
         let (_folder, path) = written(
             "# for all\nhints /scratch/*.nc:cb_nodes=8:cb_buffer_size=1M\nhints *:cb_nodes=2 # others\n\nleave /home/*\n\
-             leave\t*/keep/*\noff gaussian*\noff /opt/x/*\nlog syslog\nlog /var/log/jobs\n",
+             leave\t*/keep/*\noff gaussian*\noff /opt/x/*\nlog syslog\nlog /var/log/jobs\nversion 1\n",
         );
         for site in [Site::lenient(path.clone()), Site::strict(path.clone()).unwrap()] {
             let mut hints = FileHints::default();
@@ -384,7 +394,12 @@ mod tests {
         for (line, due) in [
             ("logg syslog", &["\"logg\" is no keyword; did you mean log?"][..]),
             ("of gaussian", &["\"of\" is no keyword; did you mean off?"]),
-            ("include /etc/x", &["\"include\" is no keyword; allowed: hints, leave, off, log"]),
+            ("include /etc/x", &["\"include\" is no keyword; allowed: hints, leave, off, log, version"]),
+            ("version 1", &[]),
+            (
+                "version 2",
+                &[concat!("the file has version 2; Tributary ", env!("CARGO_PKG_VERSION"), " reads version 1")],
+            ),
             ("leave", &["leave has no value; write leave PATTERN"]),
             (
                 "leave relative/*",

@@ -243,3 +243,27 @@ fn a_damaged_capture_is_one_clear_error() {
         read_all(b"CDF\x01 is no capture, however long it may be").unwrap_err().to_string().contains("does not begin")
     );
 }
+
+/// Reads a capture that Tributary 0.1.0 made of `packages/tests/strided.c` on two ranks: later versions read it too
+/// (`docs/reference/abi.md`).
+#[test]
+fn a_capture_of_0_1_0_is_read() {
+    let capture = Capture::open(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/0.1.0.tribcap")).unwrap();
+    let header = capture.header();
+    let names = [&*header.file, &header.mode, &header.program, &header.library, header.mpi.as_deref().unwrap()];
+    assert_eq!(names, ["/scratch/data", "update", "./strided", "0.1.0", "MPICH Version: 4.0.2"]);
+    assert_eq!((header.ranks, &*header.driver, capture.calls(), capture.calls_made()), (2, "posix", 2, 2));
+    for rank in 0..2 {
+        let integers = || (0..1000).map(|i| Extent { offset: 8 * i + 4 * rank as u64, len: 4 });
+        let calls = capture.rank(rank).unwrap();
+        assert_eq!(calls.len(), 2);
+        for (call, direction) in calls.iter().zip([Direction::Write, Direction::Read]) {
+            assert_eq!((call.direction, call.failed), (direction, false), "rank {rank}");
+            assert!(call.file.iter().eq(integers()), "rank {rank}: {:?}", call.file);
+            assert_eq!(call.memory, BufferLayout::Contiguous);
+        }
+    }
+    let outcomes = capture.outcomes().unwrap();
+    let whys = outcomes.iter().map(|outcome| outcome.report.as_ref().unwrap().why().to_string());
+    assert_eq!(whys.collect::<Vec<_>>(), ["small requests"; 2]);
+}

@@ -394,16 +394,17 @@ fn manual_pages_are_whole() {
     assert!(site.starts_with(".TH tributary.conf 5 ") && !site.contains('@'), "{site}");
 }
 
-/// The sample of the site's file has no setting in force, and each of its settings is one that doctor accepts.
+/// The sample of the site's file has no setting in force but its version, and each of its settings is one that doctor accepts.
 #[test]
 fn the_sample_of_the_site_s_file_is_accepted() {
     let folder = tempfile::tempdir().unwrap();
     let sample = concat!(env!("CARGO_MANIFEST_DIR"), "/../packages/site/tributary.conf");
     let text_of = std::fs::read_to_string(sample).unwrap();
-    assert!(text_of.lines().all(|line| line.starts_with('#')), "{text_of}");
+    let mut in_force = text_of.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
+    assert_eq!((in_force.next(), in_force.next()), (Some("version 1"), None), "{text_of}");
     let is_setting = |line: &&str| line.starts_with(|letter: char| letter.is_ascii_lowercase());
-    let settings: Vec<&str> = text_of.lines().map(|line| &line[1..]).filter(is_setting).collect();
-    assert_eq!(settings.len(), 7, "{settings:?}");
+    let settings: Vec<&str> = text_of.lines().map(|line| line.trim_start_matches('#')).filter(is_setting).collect();
+    assert_eq!(settings.len(), 8, "{settings:?}");
     let log = folder.path().display().to_string();
     let all: Vec<String> = settings.iter().map(|line| line.replace("/var/log/tributary", &log)).collect();
     // The library would not run at all.
