@@ -195,7 +195,7 @@ impl UnopenedFile {
                 Decision::Leave("the file was opened with MPI_MODE_SEQUENTIAL".to_string())
             }
             Err(error) if rank == 0 => Decision::Fail(error),
-            _ if let Some(why) = self.left.take() => Decision::Leave(why),
+            _ if self.left.is_some() => Decision::Leave(self.left.take().unwrap_or_default()),
             // The MPI library may accept names that the operating system does not.
             _ if rank == 0 && self.identity.is_none() => {
                 Decision::Leave(format!("there is no file {} any more", path.display()))
