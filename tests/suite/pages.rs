@@ -76,6 +76,36 @@ fn the_table_of_kernels_is_current() {
     hold("docs/how-it-works/kernels.md", "src/exchange", &kernels());
 }
 
+/// Returns a table of the MPI libraries under which `.ci/mpis` has run programs, a line of JSON for each.
+fn mpis() -> String {
+    const CHECKS: [&str; 5] = ["preloaded", "linked", "component", "c_api", "trib"];
+    let results = concat!(env!("CARGO_MANIFEST_DIR"), "/benchmarks/results/mpis.jsonl");
+    let mut text = "| MPI library | from | preloaded | linked | component | C API | `trib` | generated |\n\
+                    |---|---|---|---|---|---|---|--:|\n"
+        .to_string();
+    for line in std::fs::read_to_string(results).unwrap().lines() {
+        let found: serde_json::Value = serde_json::from_str(line).unwrap();
+        let ran = CHECKS.map(|check| if found[check] == true { "yes" } else { "" }).join(" | ");
+        let failed: Vec<String> = found["failed"].as_array().unwrap().iter().map(ToString::to_string).collect();
+        let generated = match (found["generated"].as_u64(), failed.len() as u64) {
+            (None, _) => String::new(),
+            (Some(programs), 0) => programs.to_string(),
+            (Some(programs), count) => format!("{} of {programs}, not {}", programs - count, failed.join(", ")),
+        };
+        text += &format!("| {} | {} | {ran} | {generated} |\n", text_of(&found["mpi"]), text_of(&found["from"]));
+    }
+    text
+}
+
+fn text_of(value: &serde_json::Value) -> &str {
+    value.as_str().expect("a text")
+}
+
+#[test]
+fn the_table_of_mpi_libraries_is_current() {
+    hold("docs/reference/mpis.md", "benchmarks/results/mpis.jsonl", &mpis());
+}
+
 /// A page shows a file in the code block below a comment that names it.
 #[test]
 fn pages_show_tutorials_as_they_are_built() {
