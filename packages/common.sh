@@ -7,12 +7,20 @@
 GLIBC=2.17
 ZIG=0.17.1
 ZIGBUILD=0.24.1
+ABOUT=0.9.3
+CYCLONEDX=0.5.9
+SEMVER_CHECKS=0.51.0
+SPACK=v0.23.1
 NAME=tributary
 
 packages_here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 project=$(dirname "$packages_here")
 version=$(sed -n 's/^version = "\(.*\)"/\1/p' "$project/Cargo.toml" | head -n 1)
 place=$project/target/packages
+rust=$(sed -n 's/^rust-version = "\(.*\)"/\1/p' "$project/Cargo.toml")
+# Where the project is, of which Cargo.toml has the only note; until then an address that leads nowhere.
+repository=$(sed -n 's/^repository = "\(.*\)"/\1/p' "$project/Cargo.toml")
+repository=${repository:-https://repository.invalid/tributary}
 
 # Answers --help with the comment at the head of the script, and refuses other options: help_of "$@"
 help_of() {
@@ -47,6 +55,39 @@ setup_zig() {
             "cargo-zigbuild@$ZIGBUILD" || fail "cargo-zigbuild $ZIGBUILD cannot be installed"
     rm -rf "$place/zigbuild/target"
     export PATH=$place/zig/bin:$place/zigbuild/bin:$PATH
+}
+
+# What cannot be tried here is an error, unless RELEASE_WITHOUT names it; then the log says so: may_be_left_out NAME REASON
+may_be_left_out() {
+    [[ " ${RELEASE_WITHOUT:-} " == *" $1 "* ]] || fail "$2; RELEASE_WITHOUT=$1 goes on without this check"
+    echo "NOT TRIED: $1: $2"
+}
+
+# Installs a program of the Rust registry below target/packages: setup_cargo_tool NAME VERSION [OPTION...]
+setup_cargo_tool() {
+    local name=$1 version=$2
+    shift 2
+    export PATH=$place/tools/bin:$PATH
+    [[ ! -e $place/tools/$name-$version ]] || return 0
+    env -u CARGO_TARGET_DIR cargo install --quiet --locked --root "$place/tools" "$@" "$name@$version" ||
+        fail "$name $version cannot be installed"
+    touch "$place/tools/$name-$version"
+}
+
+# Writes the licences of all crates that are in the packages: those of a source archive, or made by cargo-about, which takes a minute, once
+# for each Cargo.lock. third_party FILE
+third_party() {
+    [[ ! -f $project/THIRD-PARTY ]] || { cp "$project/THIRD-PARTY" "$1" && return; }
+    local made
+    made=$place/third-party-$(cat "$project/Cargo.lock" "$packages_here/about.toml" "$packages_here/about.hbs" | cksum | tr ' ' -)
+    if [[ ! -f $made ]]; then
+        setup_cargo_tool cargo-about "$ABOUT" --features cli
+        # The libraries have no crate that trib has not: packages/tests/trust.
+        cargo-about generate --fail --locked --offline --config "$packages_here/about.toml" --manifest-path "$project/trib/Cargo.toml" \
+            --output-file "$made.new" "$packages_here/about.hbs"
+        mv "$made.new" "$made"
+    fi
+    cp "$made" "$1"
 }
 
 # Where finished packages are.

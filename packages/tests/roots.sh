@@ -96,4 +96,15 @@ run_programs() {
     mpiexec -n 2 trib replay flash --fabric mpi --verify --json >replay
 }
 '
+# used_in_root PREFIX: programs of Debian 12 with Open MPI run with an installation that this machine has in PREFIX.
+# shellcheck disable=SC2016
+used_in_root() {
+    BIND=$1 with_root bookworm "${PROGRAMS[@]}" -- "$USE
+        export TRIBUTARY_ROOT=$1"'
+        export PATH=$TRIBUTARY_ROOT/bin:$PATH LD_LIBRARY_PATH=$TRIBUTARY_ROOT/lib LIBRARY_PATH=$TRIBUTARY_ROOT/lib CPATH=$TRIBUTARY_ROOT/include
+        export PKG_CONFIG_PATH=$TRIBUTARY_ROOT/lib/pkgconfig
+        preload() { echo "-x LD_PRELOAD=$TRIBUTARY_ROOT/lib/libtributary_mpiio.so -x TRIB_REPORT=json"; }
+        run_programs'
+}
+
 PROGRAMS=("$project/packages/tests/strided.c" "$project/bindings/c/examples/checkerboard.c")

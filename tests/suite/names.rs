@@ -63,7 +63,7 @@ fn packages() -> Vec<String> {
         ("packages/debian/control.in", "Package: ", '\n'),
         ("packages/conda/recipe.yaml.in", "\n  name: ", '\n'),
         ("packages/easybuild/tributary.eb.in", "\nname = '", '\''),
-        ("packages/source", "recipe spack/package.py.in \"$dist/spack/packages/", '/'),
+        ("packages/recipes", "recipe spack/package.py.in \"$folder/spack/packages/", '/'),
     ];
     said.iter()
         .map(|(file, before, end)| match after(&text(file), before, &[*end])[..] {
