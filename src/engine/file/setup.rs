@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::access::{AccessStats, Direction, Tiling};
 use crate::collectives::team::Team;
-use crate::drivers::{Mode, OpenStorage, driver};
+use crate::drivers::{Mode, OpenStorage, Storage, driver};
 use crate::engine::agree::first::VoteTerms;
 use crate::engine::choose::MOST_WRITERS;
 use crate::engine::choose::learned::{FileSystemKey, Learned};
@@ -51,6 +51,8 @@ pub struct Setup {
     pub windows: WindowPlanner,
     /// Planner of exchanges.
     pub exchange: ExchangePlanner,
+    /// The open file on rank 0, for this rank's handle; `None` on the other ranks.
+    pub opened: Option<Box<dyn Storage>>,
 }
 
 impl Setup {
@@ -154,6 +156,8 @@ impl Setup {
             votes,
             windows,
             exchange,
+            // Where hosts cache the file independently, a handle must not be older than the bytes that it is to see.
+            opened: agreed.file.filter(|_| !caches_incoherent),
         }))
     }
 
