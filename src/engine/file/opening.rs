@@ -19,7 +19,6 @@ use crate::engine::io::write_behind::limits::SeenLocks;
 use crate::engine::io::{calls, guarded};
 use crate::engine::trace::capture::target::CaptureTarget;
 use crate::error::{About, Error, FileOperation, Result};
-use crate::exchange::cost::Costs;
 use crate::fabric::Endpoint;
 use crate::fabric::shared::{Cores, HostAddress, MEMORY_LAYOUT};
 use crate::hints::{DriverName, Hints};
@@ -50,9 +49,8 @@ pub struct Created {
     pub learned: Learned,
     /// Other values that the ranks have agreed on.
     pub alike: AgreedValues,
-    /// Costs of messages, from the file that the hint `trib_machine` names; `None` without the hint, or if the file
-    /// cannot be used.
-    pub costs: Option<Costs>,
+    /// What the file says that the hint `trib_machine` names: nothing without the hint, or if the file cannot be used.
+    pub machine: machine::Known,
 }
 
 /// Values that ranks agree on before they open a file.
@@ -64,7 +62,7 @@ pub struct AgreedValues {
     pub cores: Cores,
 }
 
-wire::fields!(struct Created { name, layout, caches_incoherent, known, locks, identity, key, file_system, learned, alike, costs });
+wire::fields!(struct Created { name, layout, caches_incoherent, known, locks, identity, key, file_system, learned, alike, machine });
 wire::fields!(struct AgreedValues { is_captured, cores });
 
 /// The arguments with which a rank opens a file.
@@ -373,7 +371,7 @@ fn made(arguments: &OpenArguments<'_>, alike: AgreedValues) -> Result<(Created, 
     let caches_incoherent = found.is_some_and(|found| !found.is_coherent());
     let is_of_one_machine = found.is_some_and(|found| found.is_of_one_machine());
     let known = KnownBytes::on(found);
-    let costs = machine::costs(&hints.machine);
+    let machine = machine::known(&hints.machine);
     let buffers_writes = hints.write_behind != Some(0) && mode != Mode::Read;
     let (driver, hints) = (driver_on(files, name, path), hints.for_driver());
     let file = match mode {
@@ -405,7 +403,7 @@ fn made(arguments: &OpenArguments<'_>, alike: AgreedValues) -> Result<(Created, 
     }
     let (key, learned) = (Tiling::random().key(), Learned::kept(file_system));
     let created =
-        Created { name, layout, caches_incoherent, known, locks, identity, key, file_system, learned, alike, costs };
+        Created { name, layout, caches_incoherent, known, locks, identity, key, file_system, learned, alike, machine };
     Ok((created, file))
 }
 
