@@ -47,14 +47,22 @@ setup_python_tools() {
     touch "$stamp"
 }
 
-# Zig, which brings the symbols of every glibc, and cargo-zigbuild, which has Cargo link with it.
+# Zig, which brings the symbols of every glibc, and cargo-zigbuild, which has Cargo link with it. Zig writes its own path into debug
+# information, so that it is the same on every machine.
 setup_zig() {
-    setup_python_tools zig "ziglang==$ZIG"
+    local zig=/var/tmp/tributary-zig-$ZIG
+    if [[ ! -x $zig/ziglang/zig ]]; then
+        rm -rf "$zig.new"
+        python3 -m pip --quiet --disable-pip-version-check --root-user-action ignore install --only-binary :all: --target "$zig.new" "ziglang==$ZIG" ||
+            fail "zig $ZIG cannot be installed: it needs python3 with pip and a package index"
+        mv "$zig.new" "$zig"
+    fi
+    [[ -O $zig ]] || fail "$zig is another user's; allowed: a folder of yours"
     [[ $("$place/zigbuild/bin/cargo-zigbuild" --version 2>/dev/null) == "cargo-zigbuild $ZIGBUILD" ]] ||
         cargo install --quiet --locked --root "$place/zigbuild" --target-dir "$place/zigbuild/target" \
             "cargo-zigbuild@$ZIGBUILD" || fail "cargo-zigbuild $ZIGBUILD cannot be installed"
     rm -rf "$place/zigbuild/target"
-    export PATH=$place/zig/bin:$place/zigbuild/bin:$PATH
+    export PATH=$zig/ziglang:$place/zigbuild/bin:$PATH CARGO_ZIGBUILD_ZIG_PATH=$zig/ziglang/zig
 }
 
 # What cannot be tried here is an error, unless RELEASE_WITHOUT names it; then the log says so: may_be_left_out NAME REASON
