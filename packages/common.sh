@@ -62,7 +62,7 @@ setup_zig() {
         cargo install --quiet --locked --root "$place/zigbuild" --target-dir "$place/zigbuild/target" \
             "cargo-zigbuild@$ZIGBUILD" || fail "cargo-zigbuild $ZIGBUILD cannot be installed"
     rm -rf "$place/zigbuild/target"
-    export PATH=$zig/ziglang:$place/zigbuild/bin:$PATH CARGO_ZIGBUILD_ZIG_PATH=$zig/ziglang/zig
+    export PATH=$zig/ziglang:$place/zigbuild/bin:$PATH CARGO_ZIGBUILD_ZIG_PATH=$zig/ziglang/zig ZIG_GLOBAL_CACHE_DIR=$zig/cache
 }
 
 # What cannot be tried here is an error, unless RELEASE_WITHOUT names it; then the log says so: may_be_left_out NAME REASON
