@@ -172,21 +172,31 @@ pub fn hide(file: Word) {
     }
 }
 
+type Set = unsafe extern "C" fn(Word, *const c_char, *const c_char) -> c_int;
+type Delete = unsafe extern "C" fn(Word, *const c_char) -> c_int;
+
+/// Returns Open MPI's functions that change an info of its own kind. Looks for them once: a view may be set for every call.
+fn writers() -> Option<(Set, Delete)> {
+    static FOUND: OnceLock<Option<(Set, Delete)>> = OnceLock::new();
+    let find = || {
+        let (set, delete) = (symbol(c"opal_info_set")?, symbol(c"opal_info_delete")?);
+        // SAFETY: Open MPI's functions of these types, in a library that is not unloaded.
+        Some(unsafe { (transmute::<*mut c_void, Set>(set), transmute::<*mut c_void, Delete>(delete)) })
+    };
+    *FOUND.get_or_init(find)
+}
+
 /// Writes one hint into an info of Open MPI's own kind.
 fn write(info: Word, key: &str, value: &str) {
-    type Set = unsafe extern "C" fn(Word, *const c_char, *const c_char) -> c_int;
     delete(info, &format!("{SAVED}{key}"));
-    let (Ok(key), Ok(value), Some(set)) = (CString::new(key), CString::new(value), symbol(c"opal_info_set")) else {
-        return;
-    };
-    // SAFETY: Open MPI's function of this type, with its info of an open file and terminated texts.
-    unsafe { transmute::<*mut c_void, Set>(set)(info, key.as_ptr(), value.as_ptr()) };
+    let (Ok(key), Ok(value), Some((set, _))) = (CString::new(key), CString::new(value), writers()) else { return };
+    // SAFETY: Open MPI's function, with its info of an open file and terminated texts.
+    unsafe { set(info, key.as_ptr(), value.as_ptr()) };
 }
 
 /// Removes one hint from an info of Open MPI's own kind, if it is there.
 fn delete(info: Word, key: &str) {
-    type Delete = unsafe extern "C" fn(Word, *const c_char) -> c_int;
-    let (Ok(key), Some(delete)) = (CString::new(key), symbol(c"opal_info_delete")) else { return };
-    // SAFETY: Open MPI's function of this type, with its info of an open file and a terminated text.
-    unsafe { transmute::<*mut c_void, Delete>(delete)(info, key.as_ptr()) };
+    let (Ok(key), Some((_, delete))) = (CString::new(key), writers()) else { return };
+    // SAFETY: Open MPI's function, with its info of an open file and a terminated text.
+    unsafe { delete(info, key.as_ptr()) };
 }
