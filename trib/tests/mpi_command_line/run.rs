@@ -302,7 +302,7 @@ fn independent_calls_are_explained() {
     };
     let (_, error) = printed(&output);
     for part in [
-        "No collective call took any time. To do: 32,768 small independent calls of 2,097,152 bytes took ",
+        "No collective call took any time. To do: Make 32,768 small independent calls collective, which took ",
         "An estimate: in a few collective calls of all ranks they would take ",
         "MPI-IO: the functions that end in _all, called by all ranks of the file.",
         "Ranks made 32,768 independent calls of write_at, 64 bytes each, in ",
