@@ -1,5 +1,5 @@
-//! Reads the costs of messages on a machine from a file (hint `trib_machine`). `trib-lab tune machine` measures them.
-//! The text is JSON:
+//! Reads what was measured on a machine from a file (hint `trib_machine`): the costs of messages, which `trib-lab tune machine`
+//! measures, and of calls on files, which `trib doctor --measure` measures. The text is JSON:
 //!
 //! ```json
 //! {
@@ -21,17 +21,19 @@
 //!     "walk_seconds": 1e-8,
 //!     "merge_seconds": 1e-8
 //!   },
-//!   "built_in": ["eager_limit_bytes"]
+//!   "built_in": ["eager_limit_bytes"],
+//!   "files": { "call_seconds": 5e-3, "byte_seconds": 1e-8 }
 //! }
 //! ```
 //!
-//! The library reads the version and the figures. The rest describes, for people, how the figures were measured, and which
-//! were not measured.
+//! The library reads the version, the figures and the costs of files. Either of the two may be absent. The rest describes, for
+//! people, how the figures were measured, and which were not measured.
 
 use std::io::Read;
 use std::path::Path;
 
-use serde_json::{Map, Value};
+use serde_json::Value;
+use tributary_base::wire;
 
 use crate::error::{Error, FileOperation, Result};
 use crate::exchange::cost::Costs;
@@ -75,6 +77,38 @@ figures! {
     "merge_seconds" merge "passing an extent through a level of a merge";
 }
 
+/// What calls on the files of a file system take.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct FileCosts {
+    /// Seconds of a call, without its bytes.
+    pub call_seconds: f64,
+    /// Seconds of each byte that a host moves.
+    pub byte_seconds: f64,
+}
+
+wire::fields!(struct FileCosts { call_seconds, byte_seconds });
+
+impl FileCosts {
+    /// Returns the text of a machine file that has these costs only.
+    pub fn text(&self) -> String {
+        let Self { call_seconds, byte_seconds } = self;
+        format!(
+            "{{\"version\": {VERSION}, \"files\": {{\"call_seconds\": {call_seconds:e}, \"byte_seconds\": {byte_seconds:e}}}}}"
+        )
+    }
+}
+
+/// What a machine file says.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Known {
+    /// Costs of messages.
+    pub messages: Option<Costs>,
+    /// Costs of calls on files: the library uses them in place of what it would measure.
+    pub files: Option<FileCosts>,
+}
+
+wire::fields!(struct Known { messages, files });
+
 /// A machine whose costs were measured.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Machine {
@@ -113,11 +147,12 @@ impl Machine {
 /// Reads the costs from the text of a machine file. Errors call the file `name`.
 ///
 /// # Errors
-/// The text is not of this version, or a figure is missing or not allowed: [`Error::Argument`] that names the figure.
-pub fn parse(name: &str, text: &[u8]) -> Result<Costs> {
+/// The text is not of this version, has no costs, or a figure is missing or not allowed: [`Error::Argument`] that names the figure.
+pub fn parse(name: &str, text: &[u8]) -> Result<Known> {
     let what = format!("machine file {name}");
-    let allowed =
-        format!("a file of version {VERSION} in JSON, as `trib-lab tune machine --output FILE` measures and writes it");
+    let allowed = format!(
+        "a file of version {VERSION} in JSON, as `trib-lab tune machine --output FILE` or `trib doctor --measure` makes it"
+    );
     let any: Value = serde_json::from_slice(text).map_err(|cause| {
         let message = cause.to_string();
         let message = message.split(" at line ").next().unwrap_or_default();
@@ -128,40 +163,53 @@ pub fn parse(name: &str, text: &[u8]) -> Result<Costs> {
         Some(other) => return Err(Error::argument(what, format!("version {other}"), allowed)),
         None => return Err(Error::argument(what, "no version", allowed)),
     }
-    let none = Map::new();
-    let figures = any.get("figures").and_then(Value::as_object).unwrap_or(&none);
-    let mut costs = Costs::CLUSTER;
-    for figure in FIGURES {
-        let value = figures.get(figure.name);
+    let number = |of: &Value, key: &str| {
+        let value = of.get(key);
         let number = value.and_then(Value::as_f64).filter(|number| (0.0..f64::INFINITY).contains(number));
-        *(figure.of)(&mut costs) = number.ok_or_else(|| {
+        number.ok_or_else(|| {
             let value = value.map_or("missing".to_string(), Value::to_string);
-            Error::argument(format!("{what}, figure {}", figure.name), value, "a finite number, 0 or more")
-        })?;
+            Error::argument(format!("{what}, figure {key}"), value, "a finite number, 0 or more")
+        })
+    };
+    let messages = |figures| {
+        let mut costs = Costs::CLUSTER;
+        for figure in FIGURES {
+            *(figure.of)(&mut costs) = number(figures, figure.name)?;
+        }
+        Ok(costs)
+    };
+    let files = |of| {
+        let [call_seconds, byte_seconds] = ["call_seconds", "byte_seconds"].map(|key| number(of, key));
+        Ok(FileCosts { call_seconds: call_seconds?, byte_seconds: byte_seconds? })
+    };
+    let known = Known {
+        messages: any.get("figures").map(messages).transpose()?,
+        files: any.get("files").map(files).transpose()?,
+    };
+    if known == Known::default() {
+        return Err(Error::argument(what, "neither figures nor files", allowed));
     }
-    Ok(costs)
+    Ok(known)
 }
 
-/// Returns the costs in the machine file at `path`; `None` for an empty path, and for a file that cannot be used,
-/// after a line on standard error. Local: rank 0 sends the costs to the others. A process reads a file once, and once
-/// more after 16 others.
-pub fn costs(path: &str) -> Option<Costs> {
+/// Returns what the machine file at `path` says; nothing for an empty path, and for a file that cannot be used, after a line on
+/// standard error. Local: rank 0 sends the costs to the others. A process reads a file once, and once more after 16 others.
+pub fn known(path: &str) -> Known {
     per_process! {
-        static READ: Memo<String, Option<Costs>> = Memo::new(16);
+        static READ: Memo<String, Known> = Memo::new(16);
     }
     if path.is_empty() {
-        return None;
+        return Known::default();
     }
-    READ.get(&path.to_string(), || match load(path) {
-        Ok(costs) => Some(costs),
-        Err(error) => {
+    READ.get(&path.to_string(), || {
+        load(path).unwrap_or_else(|error| {
             crate::say(format_args!("the hint trib_machine is not used: {error}; auto uses the built-in costs"));
-            None
-        }
+            Known::default()
+        })
     })
 }
 
-fn load(path: &str) -> Result<Costs> {
+fn load(path: &str) -> Result<Known> {
     let fail = |operation: FileOperation| move |cause| Error::io(0, operation, Path::new(path), None, &cause);
     // Reading a pipe would wait for its writer.
     if !std::fs::metadata(path).map_err(fail(FileOperation::Open))?.is_file() {
@@ -189,7 +237,12 @@ mod tests {
     #[test]
     fn text_is_read_back() {
         let text = machine().text();
-        assert_eq!(parse("m", text.as_bytes()).unwrap(), machine().costs, "{text}");
+        let known = parse("m", text.as_bytes()).unwrap();
+        assert_eq!(known, Known { messages: Some(machine().costs), files: None }, "{text}");
+        let files = FileCosts { call_seconds: 4.97e-3, byte_seconds: 1e-8 };
+        let text_of_files = files.text();
+        let known = parse("m", text_of_files.as_bytes()).unwrap();
+        assert_eq!(known, Known { messages: None, files: Some(files) }, "{text_of_files}");
         let any: Value = serde_json::from_str(&text).unwrap();
         assert_eq!((&any["nodes"], &any["built_in"]), (&Value::from(4), &Value::from(vec!["rendezvous_seconds"])));
     }
@@ -207,7 +260,8 @@ mod tests {
     fn errors_name_the_figure_and_what_is_allowed() {
         let text = machine().text();
         let number = "a finite number, 0 or more";
-        let version = "a file of version 1 in JSON, as `trib-lab tune machine --output FILE` measures and writes it";
+        let version =
+            "a file of version 1 in JSON, as `trib-lab tune machine --output FILE` or `trib doctor --measure` makes it";
         let cases = [
             ("\"version\": 1", "\"version\": 2", ": version 2", version),
             ("\"version\": 1", "\"version\": \"1\"", ": version \"1\"", version),
@@ -218,7 +272,9 @@ mod tests {
             ("\"walk_seconds\": 0e0", "\"walk_seconds\": \"fast\"", ", figure walk_seconds: \"fast\"", number),
             ("\"walk_seconds\": 0e0", "\"walk_seconds\": 1e999", ", line 17: number out of range", version),
             ("\"walk_seconds\": 0e0", "\"walk_seconds\": NaN", ", line 17: expected value", version),
-            ("\"figures\"", "\"figure\"", ", figure eager_seconds: missing", number),
+            ("\"figures\"", "\"figure\"", ": neither figures nor files", version),
+            ("\"figures\": {", "\"figures\": 1, \"more\": {", ", figure eager_seconds: missing", number),
+            ("\"figures\"", "\"files\": {\"call_seconds\": 1}, \"figures\"", ", figure byte_seconds: missing", number),
         ];
         for (from, to, wrong, allowed) in cases {
             let changed = text.replacen(from, to, 1);
@@ -237,10 +293,10 @@ mod tests {
         let path = |name: &str| directory.path().join(name).display().to_string();
         std::fs::write(path("good"), machine().text()).unwrap();
         std::fs::write(path("long"), vec![b' '; LONGEST as usize + 1]).unwrap();
-        assert_eq!((costs(""), costs(&path("good"))), (None, Some(machine().costs)));
+        assert_eq!((known(""), known(&path("good")).messages), (Known::default(), Some(machine().costs)));
         for (bad, why) in [("none", "No such file"), ("", "an ordinary file"), ("long", "65536 bytes or fewer")] {
             assert!(load(&path(bad)).unwrap_err().to_string().contains(why), "{bad}");
-            assert_eq!(costs(&path(bad)), None);
+            assert_eq!(known(&path(bad)), Known::default());
         }
     }
 }

@@ -149,7 +149,9 @@ fn of_file_system(found: Option<FileSystem>) -> DriverName {
 /// [`Error::Io`] if the file cannot be created or the file system refuses the layout; [`Error::Hint`] for an impossible layout.
 /// There is no new file then.
 pub fn create(files: &dyn OpenStorage, path: &Path, hints: &DriverHints) -> Result<Box<dyn Storage>> {
-    if let Err(error) = lay_out(files, path, hints) {
+    if hints.asks_for_stripes()
+        && let Err(error) = lay_out(files, path, hints)
+    {
         if matches!(&error, Error::Io { operation: FileOperation::SetStripes, .. }) {
             // If the file cannot be removed either, the caller still gets the first error.
             let _ = files.remove(path);

@@ -120,13 +120,15 @@ fn gpfs_control() -> Option<GpfsControl> {
 #[derive(Debug)]
 pub(crate) struct SystemFile {
     file: File,
-    /// True if the file is on NFS. Kept, because a call of statfs(2) may ask the server.
-    is_on_nfs: OnceLock<bool>,
+    /// What the end of the writes must wait for. Kept, because a call of statfs(2) may ask the server.
+    settles_by: OnceLock<SettlesBy>,
+    /// Properties of the file that do not change.
+    facts: OnceLock<Facts>,
 }
 
 impl From<File> for SystemFile {
     fn from(file: File) -> Self {
-        Self { file, is_on_nfs: OnceLock::new() }
+        Self { file, settles_by: OnceLock::new(), facts: OnceLock::new() }
     }
 }
 
@@ -144,6 +146,46 @@ impl SystemFile {
         // SAFETY: the descriptor is open, and the call writes to `found` only.
         Ok(queried_system(|found| unsafe { libc::fstatfs(self.as_raw_fd(), found) })?)
     }
+
+    fn facts(&self) -> io::Result<Facts> {
+        if let Some(facts) = self.facts.get() {
+            return Ok(*facts);
+        }
+        let found = self.metadata()?;
+        Ok(*self.facts.get_or_init(|| Facts {
+            device: found.dev(),
+            inode: found.ino(),
+            preferred_size: found.blksize(),
+        }))
+    }
+
+    fn settles_by(&self) -> SettlesBy {
+        *self.settles_by.get_or_init(|| match self.file_system() {
+            Ok(found) if found.is_of_one_machine() => SettlesBy::Nothing,
+            Ok(found) if found.magic == FileSystem::NFS => SettlesBy::Sync,
+            _ => SettlesBy::Close,
+        })
+    }
+}
+
+/// The call that returns errors of earlier writes before the file is closed.
+#[derive(Debug, Clone, Copy)]
+enum SettlesBy {
+    /// None: on file systems of one machine, close(2) does nothing with the bytes.
+    Nothing,
+    /// The close of a duplicate of the descriptor.
+    Close,
+    /// A sync, which has the effect of a close on NFS.
+    Sync,
+}
+
+/// Properties of an open file that do not change.
+#[derive(Debug, Clone, Copy)]
+struct Facts {
+    device: u64,
+    inode: u64,
+    /// Preferred size of a call in bytes (`st_blksize`).
+    preferred_size: u64,
 }
 
 /// Creates and opens files of the operating system.
@@ -284,14 +326,15 @@ impl Storage for SystemFile {
 }
 
 impl FileControl for SystemFile {
-    /// Syncs a file on NFS, which has the effect of a close there: the bytes go to the server, which stores them. Otherwise
-    /// closes a duplicate of the descriptor: close(2) reports errors of every descriptor, and this result is not lost.
-    /// But the close drops all locks that fcntl(2) has given this process on the file, also to ROMIO in another thread. If the
+    /// Syncs a file on NFS, which has the effect of a close there: the bytes go to the server, which stores them. On other file
+    /// systems of several machines, closes a duplicate of the descriptor: close(2) reports errors of every descriptor, and this
+    /// result is not lost. But the close drops all locks that fcntl(2) has given this process on the file, also to ROMIO in another thread. If the
     /// process has no descriptor left, syncs the file, which reports the same errors.
     fn settle(&self) -> io::Result<()> {
-        let is_on_nfs = || self.file_system().is_ok_and(|found| found.magic == FileSystem::NFS);
-        if *self.is_on_nfs.get_or_init(is_on_nfs) {
-            return self.sync();
+        match self.settles_by() {
+            SettlesBy::Nothing => return Ok(()),
+            SettlesBy::Sync => return self.sync(),
+            SettlesBy::Close => {}
         }
         let duplicate = match self.try_clone() {
             Err(cause) if matches!(cause.raw_os_error(), Some(libc::EMFILE | libc::ENFILE)) => return self.sync(),
@@ -324,12 +367,12 @@ impl FileControl for SystemFile {
             let started = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
             u64::from_str_radix(started.replace('-', "").get(..16)?, 16).ok()
         });
-        let metadata = self.metadata()?;
-        Ok(machine.map(|machine| [machine, metadata.dev(), metadata.ino()]))
+        let facts = self.facts()?;
+        Ok(machine.map(|machine| [machine, facts.device, facts.inode]))
     }
 
     fn preferred_size(&self) -> io::Result<u64> {
-        Ok(self.metadata()?.blksize())
+        Ok(self.facts()?.preferred_size)
     }
 
     fn attribute(&self, name: &CStr) -> io::Result<Vec<u8>> {

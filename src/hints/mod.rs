@@ -158,6 +158,9 @@ impl Hints {
     /// Returns the hints that differ from their defaults, as text that [`Hints::parse`] takes.
     pub fn to_text(&self) -> String {
         let default = Self::default();
+        if *self == default {
+            return String::new();
+        }
         let values = KEYS.iter().map(|row| (row.key, (row.get)(self), (row.get)(&default)));
         values
             .filter(|(_, value, default)| value != default)

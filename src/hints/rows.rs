@@ -200,11 +200,12 @@ hints! {
     /// all bytes, also with `romio_cb_write=disable`.
     "trib_overlap" overlap: Overlap = Overlap::Any, Overlap::CODEC, "",
         "Ranks write the same bytes, and the program relies on the order of ranks.";
-    /// Path of a JSON file with the costs of messages on this machine; `trib-lab tune machine` writes it, and `auto` chooses
-    /// kernels by it. Empty: the costs of a typical cluster. The library also uses these, and prints a line on standard error,
-    /// if it cannot use the file. It reads the file once.
+    /// Path of a JSON file with what was measured on this machine. By the costs of messages (`trib-lab tune machine` writes them)
+    /// `auto` chooses kernels. The costs of calls on files (`trib doctor --measure` prints them) are used in place of what the
+    /// library would measure, and do not change. Empty: the costs of messages of a typical cluster, and measured costs of calls.
+    /// So also if the library cannot use the file; it then prints a line on standard error. It reads the file once.
     "trib_machine" machine: String = String::new(), PATH, "",
-        "Messages cost much more, or less, than on most clusters, and you measured them with `trib-lab tune machine`.";
+        "Messages cost much more, or less, than on most clusters; or every run must choose the same paths, however fast the file is.";
     /// Maximum size of a tiny call, in bytes of all ranks. One rank does all I/O of a tiny call: rank 0, if the data fits into
     /// the first agreement; otherwise the first aggregator. With more aggregators every rank would send one message to each of
     /// them. 0: no call is tiny.

@@ -6,6 +6,7 @@ use std::time::Duration;
 use tributary::drivers::hostile::{Fault, Hostile};
 use tributary::engine::Path;
 use tributary::fabric::threads;
+use tributary::machine::FileCosts;
 use tributary::{BufferLayout, Endpoint, Extents, File, Hints, Mode};
 use tributary_testing::suite::value;
 use tributary_testing::watchdog::Watchdog;
@@ -148,30 +149,38 @@ fn gaps_are_written_where_calls_take_long() {
 }
 
 /// Tests that ranks with many large pieces write through windows where calls take long, already in the first call, and that an
-/// error of the first piece, which is measured, is an error of the call.
+/// error of the first piece, which is measured, is an error of the call. Times in a machine file are used in place of measured ones.
 #[test]
 fn many_large_pieces_go_through_windows_where_calls_take_long() {
     let _watchdog = Watchdog::new("many_large_pieces_go_through_windows_where_calls_take_long", 120);
     // No other test has as many ranks.
     let (ranks, piece, count) = (23, 32 << 10, 20);
-    for (fault, path) in
-        [(Fault::Write(0, libc::EIO), None), (Fault::Slow(Duration::from_millis(20)), Some(Path::Windows))]
-    {
+    let slow = Fault::Slow(Duration::from_millis(20));
+    for (fault, stated, path) in [
+        (Fault::Write(0, libc::EIO), None, None),
+        (slow, None, Some(Path::Windows)),
+        (slow, Some(1e-6), Some(Path::Independent)),
+        (Fault::None, Some(20e-3), Some(Path::Windows)),
+    ] {
         let storage = Hostile::new(fault);
         let directory = tempfile::tempdir().unwrap();
-        let name = directory.path().join("file");
+        let (name, machine) = (directory.path().join("file"), directory.path().join("machine.json"));
+        let hints = stated.map_or(String::new(), |call_seconds| {
+            std::fs::write(&machine, FileCosts { call_seconds, byte_seconds: 1e-9 }.text()).unwrap();
+            format!("trib_machine={}", machine.display())
+        });
+        let hints = Hints::parse(&format!("trib_shared_memory=enable;{hints}")).unwrap();
         threads::run(ranks as usize, |transport| {
             let endpoint = Endpoint::new(transport);
             let rank = endpoint.rank() as u64;
             let storage = Arc::new(storage.clone());
-            let hints = Hints::parse("trib_shared_memory=enable").unwrap();
-            let mut file = File::open_on(endpoint, &name, Mode::Create, hints, storage).unwrap();
+            let mut file = File::open_on(endpoint, &name, Mode::Create, hints.clone(), storage).unwrap();
             for call in 0..2 {
                 let first = (call * count * ranks + rank) * piece;
                 let mine = Extents::strided(first, piece, (ranks * piece) as i64, count).unwrap();
                 let bytes: Vec<u8> = mine.iter().flat_map(|extent| extent.offset..extent.end()).map(value).collect();
                 let written = file.write_all(&mine, &BufferLayout::Contiguous, &bytes);
-                assert_eq!(written.map(|report| report.path).ok(), path, "call {call}");
+                assert_eq!(written.map(|report| report.path).ok(), path, "call {call}, {fault:?}, {stated:?}");
             }
             file.close().unwrap();
         })

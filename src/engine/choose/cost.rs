@@ -10,6 +10,7 @@ use crate::engine::choose::{
     CHANGE_AT_ONCE, GAIN_OF_CHANGE, GAIN_OF_TRIAL, MOST_WRITERS, PRIOR_EXCHANGE, PRIOR_FILE, SLOW_WRITE, WINDOW,
     WORTH_PROBING,
 };
+use crate::machine::FileCosts;
 
 /// What calls on a file system take: a time for each call, and a time for each byte. The two follow from the calls so far, by
 /// least squares of the relative errors; older calls count less.
@@ -25,9 +26,11 @@ pub struct FileSpeed {
     rt: f64,
     /// Bytes times time.
     bt: f64,
+    /// True if the times were stated; they do not change then.
+    is_stated: bool,
 }
 
-wire::fields!(struct FileSpeed { rr, rb, bb, rt, bt });
+wire::fields!(struct FileSpeed { rr, rb, bb, rt, bt, is_stated });
 
 /// Part of the weight of earlier calls that stays after another one.
 const KEPT: f64 = 0.8;
@@ -38,6 +41,8 @@ const KEPT_IF_FAR: f64 = 0.3;
 const FAR: f64 = 3.0;
 /// Relative error of a measured time.
 const ERROR: f64 = 0.1;
+/// Weight of stated times: far more than that of what is known before any call.
+const STATED: f64 = 1e9;
 /// Standard deviations of what is known before any call: nanoseconds of a call, and of a byte.
 const PLAUSIBLE: [f64; 2] = [10e6, 10.0];
 
@@ -53,9 +58,21 @@ pub struct FileWork {
 }
 
 impl FileSpeed {
+    /// Takes the times that a machine file states, which then do not change. `None`: forgets stated times.
+    pub fn set_known(&mut self, costs: Option<FileCosts>) {
+        match costs {
+            Some(FileCosts { call_seconds, byte_seconds }) => {
+                let (rt, bt) = (STATED * call_seconds * 1e9, STATED * byte_seconds * 1e9);
+                *self = Self { rr: STATED, rb: 0.0, bb: STATED, rt, bt, is_stated: true };
+            }
+            None if self.is_stated => *self = Self::default(),
+            None => {}
+        }
+    }
+
     /// Learns from the calls of one writer. Ignores times too short to be measured.
     pub fn observe(&mut self, FileWork { rounds, bytes, nanos }: FileWork) {
-        if nanos < 1000.0 || rounds <= 0.0 {
+        if nanos < 1000.0 || rounds <= 0.0 || self.is_stated {
             return;
         }
         let weight = 1.0 / (nanos * ERROR).powi(2);
@@ -90,7 +107,7 @@ impl FileSpeed {
 
     /// Returns the nanoseconds of a call, and those of a byte.
     pub fn nanos(&self) -> (f64, f64) {
-        let Self { rr, rb, bb, rt, bt } = self.with_prior();
+        let Self { rr, rb, bb, rt, bt, .. } = self.with_prior();
         let scale = (rr * bb - rb * rb).max(f64::MIN_POSITIVE);
         let (of_call, of_byte) = ((rt * bb - bt * rb) / scale, (bt * rr - rt * rb) / scale);
         // No time is negative: then the other one explains all.
@@ -282,6 +299,18 @@ mod tests {
             }
             assert!(changes <= 6, "{changes} changes with {of_message} ns for a byte of messages");
         }
+    }
+
+    #[test]
+    fn stated_times_do_not_change() {
+        let mut speed = speed(1e6, 10.0, &[(1.0, 40.0 * KIB)]);
+        speed.set_known(Some(FileCosts { call_seconds: 5e-3, byte_seconds: 1e-8 }));
+        speed.observe(FileWork { rounds: 1.0, bytes: 0.0, nanos: 1e9 });
+        let (of_call, of_byte) = speed.nanos();
+        assert!((of_call / 5e6 - 1.0).abs() < 1e-3 && (of_byte / 10.0 - 1.0).abs() < 1e-3, "{of_call}, {of_byte}");
+        assert!((450 << 10..550 << 10).contains(&speed.bytes_in_call()), "{}", speed.bytes_in_call());
+        speed.set_known(None);
+        assert!(!speed.is_known(), "the next file states nothing");
     }
 
     #[test]

@@ -295,12 +295,13 @@ impl File {
     /// Returns the open file of a setup. With a `target`, the file records its calls for a capture.
     fn from_setup(
         endpoint: Endpoint,
-        setup: Setup,
+        mut setup: Setup,
         files: Arc<dyn OpenStorage>,
         target: Option<&'static CaptureTarget>,
     ) -> Self {
         let rank = endpoint.rank();
-        let handle = FileHandle::new(files, rank, setup.file.clone(), setup.write_behind_limits(rank));
+        let (opened, limits) = (setup.opened.take(), setup.write_behind_limits(rank));
+        let handle = FileHandle::new(files, (rank, opened), setup.file.clone(), limits);
         let seconds = stall_timeout_of(&endpoint, &setup.file.hints);
         let known = (setup.groups.host().cloned(), Some(endpoint.waiting().clone()));
         let watchdog = StallWatchdog::new(&setup.file.path, endpoint.rank(), seconds, known);

@@ -1,5 +1,6 @@
 //! Checks that all ranks open a file with the same arguments, and creates the file on rank 0.
 
+use std::cell::RefCell;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -18,7 +19,6 @@ use crate::engine::io::write_behind::limits::SeenLocks;
 use crate::engine::io::{calls, guarded};
 use crate::engine::trace::capture::target::CaptureTarget;
 use crate::error::{About, Error, FileOperation, Result};
-use crate::exchange::cost::Costs;
 use crate::fabric::Endpoint;
 use crate::fabric::shared::{Cores, HostAddress, MEMORY_LAYOUT};
 use crate::hints::{DriverName, Hints};
@@ -49,9 +49,8 @@ pub struct Created {
     pub learned: Learned,
     /// Other values that the ranks have agreed on.
     pub alike: AgreedValues,
-    /// Costs of messages, from the file that the hint `trib_machine` names; `None` without the hint, or if the file
-    /// cannot be used.
-    pub costs: Option<Costs>,
+    /// What the file says that the hint `trib_machine` names: nothing without the hint, or if the file cannot be used.
+    pub machine: machine::Known,
 }
 
 /// Values that ranks agree on before they open a file.
@@ -63,7 +62,7 @@ pub struct AgreedValues {
     pub cores: Cores,
 }
 
-wire::fields!(struct Created { name, layout, caches_incoherent, known, locks, identity, key, file_system, learned, alike, costs });
+wire::fields!(struct Created { name, layout, caches_incoherent, known, locks, identity, key, file_system, learned, alike, machine });
 wire::fields!(struct AgreedValues { is_captured, cores });
 
 /// The arguments with which a rank opens a file.
@@ -187,6 +186,8 @@ pub struct AgreedTerms {
     pub created: Created,
     /// Host addresses of all ranks, if the ranks sent them.
     pub all: Option<Vec<HostAddress>>,
+    /// The open file on rank 0; `None` on the other ranks.
+    pub file: Option<Box<dyn Storage>>,
 }
 
 /// Maximum number of ranks whose host addresses go with the agreement; with more, the message would be too long.
@@ -208,6 +209,7 @@ pub async fn agree_on_terms(
     let checked = arguments.hints.check(ranks);
     let own = arguments.fingerprint();
     let sent = address.filter(|_| ranks <= MAX_ADDRESSES).map(|own| (rank as u64, own.to_integers()));
+    let file = RefCell::new(None);
     let mut terms = Terms {
         least: own,
         most: own,
@@ -216,7 +218,12 @@ pub async fn agree_on_terms(
         cores: Cores::here(),
         first_agreement,
         addresses: sent.into_iter().collect(),
-        open: &|captures, cores| create(arguments, AgreedValues { is_captured: captured(0, captures), cores }),
+        open: &|captures, cores| {
+            let alike = AgreedValues { is_captured: captured(0, captures), cores };
+            let (created, opened) = create(arguments, alike)?;
+            *file.borrow_mut() = Some(opened);
+            Ok(created)
+        },
         outcome: Vec::new(),
     };
     let answer = team.combine(endpoint, &mut terms).await?;
@@ -237,7 +244,7 @@ pub async fn agree_on_terms(
         Some(own) if all.is_empty() => Some(endpoint.all_addresses(own).await?),
         sent => sent.map(|_| all),
     };
-    Ok(Some(AgreedTerms { created, all }))
+    Ok(Some(AgreedTerms { created, all, file: file.take() }))
 }
 
 /// Returns true if all ranks capture to the same directory with the same limit. If they differ, rank 0 prints a line
@@ -352,19 +359,19 @@ impl Combine for Terms<'_, '_> {
 
 /// Creates or opens the file on rank 0. A panic of the storage becomes an error, because the other ranks wait for the
 /// answer of rank 0.
-fn create(arguments: &OpenArguments<'_>, alike: AgreedValues) -> Result<Created> {
+fn create(arguments: &OpenArguments<'_>, alike: AgreedValues) -> Result<(Created, Box<dyn Storage>)> {
     let created = guarded(FileOperation::Open, None, || Ok(made(arguments, alike)));
     created.unwrap_or_else(|failure| Err(failure.into_error(0, arguments.path)))
 }
 
-fn made(arguments: &OpenArguments<'_>, alike: AgreedValues) -> Result<Created> {
+fn made(arguments: &OpenArguments<'_>, alike: AgreedValues) -> Result<(Created, Box<dyn Storage>)> {
     let OpenArguments { files, path, mode, hints, ranks } = *arguments;
     let found = files.file_system(path);
     let name = hints.driver.resolved_on(found);
     let caches_incoherent = found.is_some_and(|found| !found.is_coherent());
     let is_of_one_machine = found.is_some_and(|found| found.is_of_one_machine());
     let known = KnownBytes::on(found);
-    let costs = machine::costs(&hints.machine);
+    let machine = machine::known(&hints.machine);
     let buffers_writes = hints.write_behind != Some(0) && mode != Mode::Read;
     let (driver, hints) = (driver_on(files, name, path), hints.for_driver());
     let file = match mode {
@@ -395,7 +402,9 @@ fn made(arguments: &OpenArguments<'_>, alike: AgreedValues) -> Result<Created> {
         emptied(&*file).map_err(|cause| Error::io(0, FileOperation::SetSize, path, None, &cause))?;
     }
     let (key, learned) = (Tiling::random().key(), Learned::kept(file_system));
-    Ok(Created { name, layout, caches_incoherent, known, locks, identity, key, file_system, learned, alike, costs })
+    let created =
+        Created { name, layout, caches_incoherent, known, locks, identity, key, file_system, learned, alike, machine };
+    Ok((created, file))
 }
 
 /// Empties a file; a device or pipe without a size stays as it is.

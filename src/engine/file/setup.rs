@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::access::{AccessStats, Direction, Tiling};
 use crate::collectives::team::Team;
-use crate::drivers::{Mode, OpenStorage, driver};
+use crate::drivers::{Mode, OpenStorage, Storage, driver};
 use crate::engine::agree::first::VoteTerms;
 use crate::engine::choose::MOST_WRITERS;
 use crate::engine::choose::learned::{FileSystemKey, Learned};
@@ -51,6 +51,8 @@ pub struct Setup {
     pub windows: WindowPlanner,
     /// Planner of exchanges.
     pub exchange: ExchangePlanner,
+    /// The open file on rank 0, for this rank's handle; `None` on the other ranks.
+    pub opened: Option<Box<dyn Storage>>,
 }
 
 impl Setup {
@@ -91,7 +93,7 @@ impl Setup {
             file_system,
             learned,
             alike,
-            costs,
+            machine,
         } = agreed.created;
         let driver = driver(name, &path);
         let unit = driver.lock_unit(&layout);
@@ -127,19 +129,23 @@ impl Setup {
         let cores = alike.cores.shared_by(&topology, hints.ranks_per_node > 0);
         let shares_memory = may_share(endpoint, &hints, false) && endpoint.shared().is_some();
         let groups = Groups::new(endpoint, hosts, shares_memory);
-        let costs = costs.unwrap_or(Costs::CLUSTER).crowded(topology.ranks(), cores);
+        let costs = machine.messages.unwrap_or(Costs::CLUSTER).crowded(topology.ranks(), cores);
         // The result is the same on all ranks, even an error: it depends only on agreed values.
         let exchange = ExchangePlanner::new(endpoint.rank(), &topology, layout, driver, &hints, costs)?;
         let windows = exchange.windows;
         let votes = VoteTerms::new(Tiling::from_key(key), by_host, &hints, &exchange, &layout);
         // Each host may have its own copy of a file that is only read, so do not compare identities.
         let identity = identity.filter(|_| several && mode != Mode::Read);
-        let learned = if hints.aggregators_fixed { Learned::default() } else { learned };
+        let mut learned = if hints.aggregators_fixed { Learned::default() } else { learned };
+        learned.ways.speed.set_known(machine.files);
         // Bytes that are buffered have no times.
         let is_fixed = hints.aggregators_fixed || hints.write_behind != Some(0);
         let call_costs = [Direction::Write, Direction::Read].map(|direction| match is_fixed {
             true => Arc::new(CallCost::fixed(windows.lock_unit)),
-            false => CallCost::of(file_system, direction, windows.lock_unit),
+            false => match machine.files {
+                Some(costs) => Arc::new(CallCost::known(windows.lock_unit, costs)),
+                None => CallCost::of(file_system, direction, windows.lock_unit),
+            },
         });
         let file = FileTerms { path, mode, hints, topology, layout, caches_incoherent, known, call_costs, identity };
         Ok(Some(Self {
@@ -154,6 +160,8 @@ impl Setup {
             votes,
             windows,
             exchange,
+            // Where hosts cache the file independently, a handle must not be older than the bytes that it is to see.
+            opened: agreed.file.filter(|_| !caches_incoherent),
         }))
     }
 

@@ -13,6 +13,7 @@ use crate::engine::choose::cost::{FileSpeed, FileWork};
 use crate::engine::choose::learned::FileSystemKey;
 use crate::engine::choose::{LOCAL_CALL, REMOTE_CALL, SLOW_WRITE, WORTH_PROBING};
 use crate::engine::io::Moved;
+use crate::machine::FileCosts;
 use crate::world::clock;
 use crate::world::process::own_state;
 use crate::world::waits::SleepCount;
@@ -45,6 +46,15 @@ impl CallCost {
     pub fn fixed(unit: u64) -> Self {
         let least = if unit == 1 { LOCAL_CALL } else { REMOTE_CALL };
         Self { least, bytes: least.into(), nanos: 0.into(), speed: None, is_known: false.into() }
+    }
+
+    /// Returns a stated cost on a file system that locks `unit` bytes together, which does not change.
+    pub fn known(unit: u64, costs: FileCosts) -> Self {
+        let mut speed = FileSpeed::default();
+        speed.set_known(Some(costs));
+        let fixed = Self::fixed(unit);
+        let bytes = speed.bytes_in_call().max(fixed.least);
+        Self { bytes: bytes.into(), nanos: (speed.nanos().0 as u64).into(), is_known: true.into(), ..fixed }
     }
 
     /// Returns the cost of calls of this process in a direction, on a file system that locks `unit` bytes together. All files on
@@ -173,6 +183,10 @@ mod tests {
         first.learn(FileWork { rounds: 1.0, bytes: 4096.0, nanos: 5e6 });
         assert_eq!(first.bytes(), second.bytes());
         assert_eq!(other.bytes(), LOCAL_CALL);
+        let stated = CallCost::known(1, FileCosts { call_seconds: 5e-3, byte_seconds: 1e-8 });
+        assert!(
+            stated.slow_call() > Some(4_900_000) && stated.bytes() > 400 << 10 && !stated.is_worth_probing(1 << 20)
+        );
         let fixed = CallCost::fixed(1 << 20);
         fixed.learn(FileWork { rounds: 1.0, bytes: 4096.0, nanos: 5e6 });
         assert_eq!(fixed.bytes(), REMOTE_CALL);

@@ -42,6 +42,8 @@ pub struct FileHandle {
     files: Arc<dyn OpenStorage>,
     rank: Rank,
     terms: Arc<FileTerms>,
+    /// The file as rank 0 has opened it for all ranks, until the handle needs it.
+    opened: Option<Box<dyn Storage>>,
     storage: Option<Arc<dyn Storage>>,
     /// The queue of windows that an aggregator writes, and reads ahead, through the handle.
     pub queue: Option<WindowQueue>,
@@ -66,10 +68,11 @@ impl Drop for FileHandle {
 }
 
 impl FileHandle {
-    /// Returns the handle of `rank`, which is not open yet. With `limits`, collective writes buffer bytes.
+    /// Returns the handle of `rank`, which is not open yet unless the rank has `opened` the file. With `limits`, collective writes
+    /// buffer bytes.
     pub fn new(
         files: Arc<dyn OpenStorage>,
-        rank: Rank,
+        (rank, opened): (Rank, Option<Box<dyn Storage>>),
         terms: Arc<FileTerms>,
         limits: Option<WriteBehindLimits>,
     ) -> Self {
@@ -80,6 +83,7 @@ impl FileHandle {
             files,
             rank,
             terms,
+            opened,
             storage: None,
             queue: None,
             is_ahead: false,
@@ -98,8 +102,10 @@ impl FileHandle {
             return Ok(storage.clone());
         }
         let failure = |cause| StorageFailure { operation: FileOperation::Open, offset: None, cause };
+        let opened = self.opened.take();
         let open = || {
-            let file = calls::open(&*self.files, &self.terms.path, self.terms.mode).map_err(failure)?;
+            let open = || calls::open(&*self.files, &self.terms.path, self.terms.mode);
+            let file = opened.map_or_else(open, Ok).map_err(failure)?;
             if self.terms.caches_incoherent {
                 calls::see_other_hosts(&*file).map_err(failure)?;
             }
@@ -139,7 +145,7 @@ impl FileHandle {
     /// # Errors
     /// An error of the file system that appears only now, such as a full disk or quota.
     pub fn close(&mut self) -> Result<()> {
-        self.queue = None;
+        (self.queue, self.opened) = (None, None);
         let settled = self.storage.take().map_or(Ok(()), |storage| calls::settle(&*storage));
         if let Some(write_behind) = &self.write_behind {
             write_behind.close();
@@ -150,7 +156,7 @@ impl FileHandle {
     /// Closes the handle; the next access reopens the file.
     pub fn reopen_lazily(&mut self) {
         self.was_closed |= self.storage.is_some();
-        (self.queue, self.storage) = (None, None);
+        (self.queue, self.storage, self.opened) = (None, None, None);
     }
 
     /// Syncs the bytes that this rank has written to stable storage (fsync).

@@ -11,6 +11,10 @@ pub struct DoctorOptions {
     /// A file or a directory: check its file system and stripes.
     #[arg(long, value_name = "PATH", default_value = DEFAULT_PATH)]
     pub path: PathBuf,
+    /// Measure calls on files in this directory, for up to ten seconds: writes 40 to 512 MiB to a new file, and removes it. Prints a
+    /// file for the hint trib_machine. Under a launcher with one process a host, all hosts write at the same time.
+    #[arg(long, value_name = "DIRECTORY", conflicts_with = "path")]
+    pub measure: Option<PathBuf>,
     /// Check these hints too: key=value, separated by semicolons. They override the environment; may be repeated.
     #[arg(long, alias = "hint", value_name = "HINTS")]
     pub hints: Vec<String>,
@@ -37,4 +41,6 @@ Examples:
   trib doctor -- mpiexec -n 16 ./program
       shows whether the library can be preloaded into this program, and which MPI library the program uses
   trib doctor --path /scratch/output
-      shows the file system and the stripes of a directory";
+      shows the file system and the stripes of a directory
+  mpiexec -n 4 -ppn 1 trib doctor --measure /scratch/output
+      measures what calls on files take there, from 4 hosts at the same time";

@@ -23,16 +23,23 @@ mod slots;
 mod text;
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use serde::Serialize;
 
 use crate::cli::doctor::DoctorOptions;
+use crate::explain::FileSpeed;
 use crate::launcher::{self, Family, Launcher, component, library, preload, program as words};
 use crate::{Failure, say};
 use mpi::MpiLibrary;
 use place::FilePlace;
 use program::Program;
 use settings::Settings;
+
+/// Time in which more calls on files are measured.
+const MEASURE: Duration = Duration::from_secs(10);
+/// Variables by which launchers number the processes that they start.
+const RANKS: [&str; 4] = ["OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID"];
 
 /// Findings of `trib doctor`.
 #[derive(Debug, Serialize)]
@@ -48,6 +55,9 @@ struct Findings {
     /// Path of the component that Open MPI finds by itself.
     component: Option<PathBuf>,
     place: FilePlace,
+    /// What calls on files take in the folder that was to be measured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    measured: Option<FileSpeed>,
     #[serde(flatten)]
     settings: Settings,
     /// Problems that were found, the worst first.
@@ -71,7 +81,11 @@ pub fn run(options: &DoctorOptions) -> Result<(), Failure> {
     if options.load_mpi {
         return mpi::load();
     }
-    let findings = Findings::from_options(options);
+    let measured = options.measure.as_deref().map(|folder| FileSpeed::measured(folder, MEASURE)).transpose()?;
+    if let Some((measured, rank)) = measured.as_ref().zip(rank().filter(|&rank| rank > 0 && !options.json)) {
+        return say(format!("process {rank}: {}", measured.text()));
+    }
+    let findings = Findings { measured, ..Findings::from_options(options) };
     say(if options.json { serde_json::to_string_pretty(&findings)? } else { text::of(&findings) })?;
     match findings.problems.len() {
         0 => Ok(()),
@@ -139,14 +153,20 @@ impl Findings {
         let component = mpi.as_ref().filter(|mpi| mpi.abi == Some(tributary_abi::Abi::OpenMpi));
         let component = component.and_then(|mpi| component::installed(&mpi.path));
         let of = (library.as_ref().map(Path::new), program.as_ref().map(|program| &*program.path));
-        let settings = Settings::from_path(&options.path, &options.hints, of, &mut problems);
-        let place = FilePlace::from_path(&options.path, &mut problems);
+        let path = options.measure.as_ref().unwrap_or(&options.path);
+        let settings = Settings::from_path(path, &options.hints, of, &mut problems);
+        let place = FilePlace::from_path(path, &mut problems);
         problems.extend(launcher.and_then(|launcher| slots::too_few(launcher, &options.command)));
         let next = next(options, &problems, &settings, (&place, program.as_ref()));
         let word = options.command.first().cloned();
         let launcher = launcher.zip(word).map(|(launcher, command)| Found { command, name: launcher.name });
-        Self { library, launcher, program, mpi, component, place, settings, problems, next }
+        Self { library, launcher, program, mpi, component, place, measured: None, settings, problems, next }
     }
+}
+
+/// Returns this process's number, if a launcher has started it.
+fn rank() -> Option<usize> {
+    RANKS.iter().find_map(|name| std::env::var(name).ok()?.parse().ok())
 }
 
 /// Returns the problem of a command in which no word is a program.

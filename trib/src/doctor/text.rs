@@ -44,6 +44,14 @@ pub fn of(findings: &Findings) -> String {
         place.nearest.as_ref().map_or((&place.path, ""), |nearest| (nearest, " (the nearest folder that is there)"));
     let (kind, driver) = (&place.file_system, place.driver);
     line("files", format!("{}{note}: {kind}, driver {driver}{stripes}{apart}{left}", name.display()));
+    if let Some(measured) = &findings.measured {
+        line("measured", measured.text());
+        line(
+            "trib_machine",
+            format!("a file of this line, named by the hint, keeps these numbers: {}", measured.file()),
+        );
+        line("site", format!("a line of tributary.conf for all users: hints {}/* trib_machine=FILE", name.display()));
+    }
     for (name, value) in &findings.settings.variables {
         line("variable", format!("{name}={value}"));
     }

@@ -1,21 +1,21 @@
 //! The costs of a file system that estimates assume: measured in a folder, seen in a capture, or usual for its kind.
 
-use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use serde::Serialize;
 use tributary::engine::capture::IndependentCalls;
+use tributary::machine::FileCosts;
 
 use super::kinds::Kind;
 use crate::Failure;
 use crate::numbers::brief as time;
 
-/// Number of bytes of a small and of a large write of a measurement, and the number of writes of each.
+/// Number of bytes of a small and of a large write of a measurement, and the least and the largest number of writes of each.
 const SMALL: usize = 4 << 10;
 const LARGE: usize = 8 << 20;
-const WRITES: usize = 5;
+const WRITES: [usize; 2] = [5, 64];
 /// Minimum number of bytes and seconds of calls that show what a byte of the file takes.
 const SHOWN: (u64, f64) = (8 << 20, 5e-3);
 
@@ -75,23 +75,47 @@ impl FileSpeed {
         }
     }
 
-    /// Measures writes to a new file in `folder`, which it removes: 40 MiB and some pages.
+    /// Measures writes to a new file in `folder`, which it removes: 40 MiB and some pages; up to 512 MiB as long as they take less
+    /// than `most`.
     ///
     /// # Errors
     /// The file cannot be made or written.
-    pub fn measured(folder: &Path) -> Result<Self, Failure> {
+    pub fn measured(folder: &Path, most: Duration) -> Result<Self, Failure> {
         let fail = |cause: std::io::Error| {
             let shown = folder.display();
             Failure::new(format!("measure: {shown}: {cause}; allowed: a folder in which files can be written"))
         };
         let file = tempfile::Builder::new().prefix(".trib-measure-").tempfile_in(folder).map_err(fail)?;
-        let seconds_of = |size| median_seconds(file.as_file(), size).map_err(fail);
-        // The first writes pay for what the file system keeps of a file.
-        seconds_of(SMALL)?;
-        let (small, large) = (seconds_of(SMALL)?, seconds_of(LARGE)?);
+        let (data, begin) = (vec![1; LARGE], Instant::now());
+        let mut times = [Vec::new(), Vec::new()];
+        for round in 0..WRITES[1] {
+            if round > WRITES[0] && begin.elapsed() > most {
+                break;
+            }
+            // Between the pieces are gaps.
+            let mut at = (2 * round * (SMALL + LARGE)) as u64;
+            for (size, times) in [SMALL, LARGE].into_iter().zip(&mut times) {
+                let start = Instant::now();
+                file.as_file().write_all_at(&data[..size], at).map_err(fail)?;
+                times.push(start.elapsed().as_secs_f64());
+                at += 2 * size as u64;
+            }
+        }
+        let [small, large] = times.map(|mut times| {
+            // The first writes pay for what the file system keeps of a file.
+            times.remove(0);
+            times.sort_by(f64::total_cmp);
+            times[times.len() / 2]
+        });
         let byte_seconds = ((large - small) / (LARGE - SMALL) as f64).max(0.0);
-        let call_seconds = (small - SMALL as f64 * byte_seconds).max(0.0);
+        // A processor with other work may make large writes slow; no call is free.
+        let call_seconds = (small - SMALL as f64 * byte_seconds).max(small / 2.0);
         Ok(Self { call_seconds, byte_seconds, from: format!("measured in {}", folder.display()) })
+    }
+
+    /// Returns the text of a file for the hint `trib_machine`.
+    pub fn file(&self) -> String {
+        FileCosts { call_seconds: self.call_seconds, byte_seconds: self.byte_seconds }.text()
     }
 
     /// Returns the costs as text.
@@ -99,17 +123,4 @@ impl FileSpeed {
         let rate = 1e-6 / self.byte_seconds.max(1e-12);
         format!("a call on the file takes {} and a host moves {rate:.0} MB/s ({})", time(self.call_seconds), self.from)
     }
-}
-
-/// Writes pieces of `size` bytes, with gaps between them, and returns the median of the seconds.
-fn median_seconds(file: &File, size: usize) -> std::io::Result<f64> {
-    let data = vec![1; size];
-    let mut seconds = Vec::new();
-    for piece in 0..WRITES {
-        let start = Instant::now();
-        file.write_all_at(&data, (2 * piece * size) as u64)?;
-        seconds.push(start.elapsed().as_secs_f64());
-    }
-    seconds.sort_by(f64::total_cmp);
-    Ok(seconds[WRITES / 2])
 }

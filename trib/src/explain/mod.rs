@@ -34,6 +34,7 @@ mod tables;
 mod text;
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use tributary::engine::Capture;
 
@@ -41,7 +42,7 @@ use crate::cli::capture::ExplainOptions;
 use crate::{Failure, listing, say};
 pub use account::Account;
 pub use calls::CallAccount;
-use file_speed::FileSpeed;
+pub use file_speed::FileSpeed;
 use job::Job;
 
 /// Explains a capture, or all captures of the newest run in a folder.
@@ -49,7 +50,7 @@ use job::Job;
 /// # Errors
 /// The file is not a complete capture; the folder has no capture; the page cannot be written.
 pub fn run(options: &ExplainOptions) -> Result<(), Failure> {
-    let speed = options.measure.as_deref().map(FileSpeed::measured).transpose()?;
+    let speed = options.measure.as_deref().map(|folder| FileSpeed::measured(folder, Duration::ZERO)).transpose()?;
     if options.capture.is_dir() {
         return run_on_folder(options, speed.as_ref());
     }

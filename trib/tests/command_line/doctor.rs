@@ -125,6 +125,25 @@ fn files_on_daos_are_left_to_mpi() {
 }
 
 #[test]
+fn calls_on_files_are_measured() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().to_str().unwrap();
+    let printed = String::from_utf8(doctor(&["--measure", path], &[]).stdout).unwrap();
+    let text = printed.lines().find_map(|line| line.split_once("keeps these numbers: ")).expect(&printed).1;
+    let known = tributary::machine::parse("printed", text.as_bytes()).unwrap();
+    let costs = known.files.unwrap();
+    assert!((1e-8..1.0).contains(&costs.call_seconds) && (1e-12..1e-6).contains(&costs.byte_seconds), "{costs:?}");
+    let found = json(&["--measure", path], &[("PMI_RANK", "1")]);
+    assert!(found["measured"]["byte_seconds"].as_f64() > Some(0.0), "{found}");
+    let other = String::from_utf8(doctor(&["--measure", path], &[("PMI_RANK", "1")]).stdout).unwrap();
+    assert!(other.starts_with("process 1: a call on the file takes ") && other.lines().count() == 1, "{other}");
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0, "the file is removed");
+    let output = doctor(&["--measure", "/nowhere"], &[]);
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert!(error.contains("measure: /nowhere: ") && output.status.code() == Some(1), "{error}");
+}
+
+#[test]
 fn the_sites_file_is_that_of_the_library() {
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path().canonicalize().unwrap();
