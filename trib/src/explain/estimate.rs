@@ -87,7 +87,7 @@ impl Estimate {
         let each = match self.saves(self.each_seconds) {
             _ if self.each_seconds <= 1.1 * self.joined_seconds => String::new(),
             true => format!(", and {each} if each stays a call of its own"),
-            false => format!(", but {each} if each stays a call of its own, which gains nothing"),
+            false => format!(", but {each} if each stays a call of its own, which gains little"),
         };
         format!(
             "An estimate: in a few collective calls of all ranks they would take {} instead of {}{each}. It holds if {}.",
@@ -117,7 +117,7 @@ mod tests {
         let slow = estimate(1, 4000, 100_000_000, 1e-3, 100e6);
         assert!(is_near(slow.joined_seconds, 1.0) && is_near(slow.each_seconds, 2.0), "{slow:?}");
         assert!(
-            !slow.is_worth() && slow.text().contains("2.05 s if each stays a call of its own, which gains nothing"),
+            !slow.is_worth() && slow.text().contains("2.05 s if each stays a call of its own, which gains little"),
             "{}",
             slow.text()
         );
