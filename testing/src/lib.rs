@@ -20,6 +20,7 @@
 //! | [`validate`] | checks of the schedules of all ranks: exactly-once delivery, no deadlock without buffering |
 //! | [`virtual_time`] | ranks whose order, clock, network and files follow from a seed |
 //! | [`chaos`] | random programs in virtual time, and what they may see |
+//! | [`regret`] | what the engine's own choices lose, in virtual time |
 //! | [`watchdog`] | a time limit for tests that might hang; ranks as threads with one |
 //!
 //! `c/` has the sources in C that the tests of several bindings share. Code that only one test program needs is
@@ -44,6 +45,7 @@ pub mod pattern_matrix;
 pub mod periodic;
 pub mod read_trial;
 pub mod reading;
+pub mod regret;
 pub mod seams;
 pub mod settings;
 pub mod small;

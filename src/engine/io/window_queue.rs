@@ -213,7 +213,7 @@ impl WindowQueue {
     /// Collects finished windows. If the worker is gone, its windows are lost; the exchange continues, and the
     /// agreement reports the error.
     fn collect(&mut self) {
-        while let Some(worker) = &self.worker {
+        while let Some(worker) = &mut self.worker {
             match worker.poll() {
                 Ok(Some(done)) => self.take(done),
                 Ok(None) => return,

@@ -133,20 +133,27 @@ impl Worker {
         Ok(())
     }
 
-    /// Submits a window. [`Worker::poll`] returns it. Starts another thread if all have work and the file is slow.
+    /// Submits a window. [`Worker::poll`] returns it.
     pub fn submit(&mut self, job: WindowJob) {
-        let waiting = self.shared.waiting.fetch_add(1, Ordering::Relaxed) + 1;
+        self.shared.waiting.fetch_add(1, Ordering::Relaxed);
         // The threads end only when `jobs` does; if they are gone nevertheless, `poll` reports it.
         self.jobs.send(job);
-        let threads = self.threads.len() as u32;
-        if waiting > threads && threads < MOST_WRITERS && self.shared.is_slow.load(Ordering::Relaxed) {
+        self.start_more();
+    }
+
+    /// Starts more threads if the file is slow and there are windows for them.
+    fn start_more(&mut self) {
+        if self.shared.is_slow.load(Ordering::Relaxed) {
+            let wanted = self.shared.waiting.load(Ordering::Relaxed).min(MOST_WRITERS) as usize;
             // If the system starts no thread, the existing threads do the work.
-            let _ = self.start_thread();
+            while self.threads.len() < wanted && self.start_thread().is_ok() {}
         }
     }
 
-    /// Returns a window that is done; `None` if no further window is done yet; `Err` if a thread has ended.
-    pub fn poll(&self) -> Result<Option<WindowDone>, WorkerGone> {
+    /// Returns a window that is done; `None` if no further window is done yet; `Err` if a thread has ended. Starts more threads once
+    /// a window has shown that the file is slow.
+    pub fn poll(&mut self) -> Result<Option<WindowDone>, WorkerGone> {
+        self.start_more();
         match self.finished.try_recv() {
             Ok(done) => Ok(Some(done)),
             Err(TryRecvError::Empty) if !self.threads.iter().any(Job::is_finished) => Ok(None),

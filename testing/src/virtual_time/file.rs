@@ -1,7 +1,7 @@
 //! Files in virtual time: bytes in memory, and calls that take time and fail as the seed says.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io;
+use std::io::{self, IoSlice};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -138,9 +138,14 @@ impl Files {
     /// Lets the time of a call on `bytes` bytes at `offset` pass, in which other tasks run. Calls of a host, or on a server, that
     /// move bytes wait for each other.
     fn pass(&self, rank: usize, offset: u64, bytes: usize) {
+        self.pass_part(rank, (offset, bytes), 1);
+    }
+
+    /// Does what [`Files::pass`] does, for one of `parts` parts of a call: the call's latency is divided among them.
+    fn pass_part(&self, rank: usize, (offset, bytes): (u64, usize), parts: u64) {
         let slow = if self.is_due(rank, self.faults.slow) { 100 } else { 1 };
         let now = self.tasks.nanos();
-        let mut end = now + self.tasks.random(self.latency + 1) * slow;
+        let mut end = now + self.tasks.random(self.latency + 1) / parts * slow;
         let mut free = lock(&self.free);
         for (way, bytes) in self.ways(rank, offset, bytes as u64) {
             free[way] = free[way].max(now) + bytes * 1_000_000_000 / self.rate * slow;
@@ -243,7 +248,7 @@ struct Handle {
 
 impl Storage for Handle {
     fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<usize> {
-        self.files.pass(self.rank, offset, bytes.len());
+        self.files.pass_part(self.rank, (offset, bytes.len()), 2);
         if self.mode == Mode::Read {
             return Err(io::Error::from_raw_os_error(libc::EBADF));
         }
@@ -267,10 +272,18 @@ impl Storage for Handle {
                 at = end;
             }
             if end < len {
-                self.files.pass(self.rank, 0, 0);
+                self.files.pass_part(self.rank, (0, 0), 2);
             }
         }
         Ok(len)
+    }
+
+    fn write_parts_at(&self, parts: &[IoSlice<'_>], offset: u64) -> io::Result<usize> {
+        match parts {
+            [] => Ok(0),
+            [part] => self.write_at(part, offset),
+            parts => self.write_at(&parts.iter().flat_map(|part| part.iter().copied()).collect::<Vec<u8>>(), offset),
+        }
     }
 
     fn read_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<usize> {

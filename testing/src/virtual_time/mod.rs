@@ -9,7 +9,7 @@ pub mod tasks;
 
 use std::sync::Arc;
 use std::sync::Mutex;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tributary::{Endpoint, Error, Rank};
 
@@ -66,6 +66,11 @@ impl RankInWorld {
     /// Returns an endpoint over all ranks with messages of its own. Collective.
     pub fn endpoint(&self) -> Endpoint {
         Endpoint::new(Box::new(self.network.join(self.rank)))
+    }
+
+    /// Returns the time.
+    pub fn now(&self) -> Instant {
+        tributary::world::World::now(&*self.tasks)
     }
 
     /// Lets a moment pass, in which others may run; longer in later rounds.
