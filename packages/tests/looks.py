@@ -15,7 +15,7 @@ assert report["version"] == tributary_io.__version__ and report["file"].endswith
 table = reports.table([report])
 calls = {row["function"]: (row["calls"], row["bytes"], row["passed"]) for row in table}
 size = 8 * ROWS * COLUMNS * ranks
-assert calls == {name: (1, size, 0) for name in ("write_all_c", "write_at_all_c", "read_at_all_c")}, calls
+assert calls == {name: (1, size, 0) for name in ("write_all", "write_at_all", "read_at_all")}, calls
 
 capture = captures.Capture(sys.argv[2])
 table = capture.table()

@@ -380,7 +380,7 @@ mod tests {
         for (name, value, says) in [
             ("ROMIO_HINTS", "/no/such", "ROMIO_HINTS: /no/such: No such file"),
             ("TRIB_HINTS_FILE", "/", "TRIB_HINTS_FILE: /: Is a directory"),
-            ("TRIB_HINTS_FILE", "/dev/zero", "TRIB_HINTS_FILE: /dev/zero; allowed: a text of 16777216 bytes or fewer"),
+            ("TRIB_HINTS_FILE", "/dev/zero", "TRIB_HINTS_FILE: /dev/zero: more than 16777216 bytes; allowed: a text"),
             ("MPICH_MPIIO_HINTS", "*:cb_nodes=x", "hint cb_nodes of MPICH_MPIIO_HINTS: `x` is not allowed"),
             ("MPICH_MPIIO_HINTS", "other.nc:romio_cb_write", "MPICH_MPIIO_HINTS: `romio_cb_write`"),
             ("OMPI_MCA_io_ompio_num_aggregators", "x", "hint cb_nodes of OMPI_MCA_io_ompio_num_aggregators: `x`"),

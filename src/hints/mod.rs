@@ -342,14 +342,15 @@ fn pair(part: &str) -> KeyValue<'_> {
 
 /// Reads a file of hints. `what` names the file in errors.
 fn read_text(what: &str, path: &Path) -> Result<String> {
+    text_of(path)
+        .map_err(|cause| Error::argument(what, format!("{}: {cause}", path.display()), "a text file that can be read"))
+}
+
+fn text_of(path: &Path) -> std::io::Result<String> {
     let mut text = String::new();
-    let shown = path.display();
-    let fail =
-        |cause: std::io::Error| Error::argument(what, format!("{shown}: {cause}"), "a text file that can be read");
-    let file = std::fs::File::open(path).map_err(fail)?;
-    let length = file.take(LONGEST_FILE + 1).read_to_string(&mut text).map_err(fail)?;
+    let length = std::fs::File::open(path)?.take(LONGEST_FILE + 1).read_to_string(&mut text)?;
     if length as u64 > LONGEST_FILE {
-        return Err(Error::argument(what, shown, format!("a text of {LONGEST_FILE} bytes or fewer")));
+        return Err(std::io::Error::other(format!("more than {LONGEST_FILE} bytes")));
     }
     Ok(text)
 }

@@ -16,7 +16,7 @@ use super::environment::located;
 use super::file_hints::{FileHints, Given, HintSource, Unused};
 use super::foreign::cray::Specification;
 use super::foreign::{self, glob, why_not_this};
-use super::{Hints, edits, find, lines, meant, read_text};
+use super::{Hints, edits, find, lines, meant, read_text, text_of};
 use crate::error::{Error, Result};
 
 /// Name of the environment variable that names another file.
@@ -90,7 +90,7 @@ impl Site {
     fn lenient(path: PathBuf) -> Self {
         let mut site = Self::default();
         let file = path.display().to_string();
-        let text = match read_text(NAME, &path) {
+        let text = match text_of(&path) {
             Ok(text) => text,
             Err(_) if !is_there(&path) => return site,
             Err(error) => {
@@ -114,7 +114,7 @@ impl Site {
         let named = crate::variable(VARIABLE).filter(|value| !value.is_empty()).map(PathBuf::from);
         let is_named = named.is_some();
         let Some(path) = named.or_else(|| library.map_or_else(of_process, beside)) else { return Vec::new() };
-        let text = match read_text(NAME, &path) {
+        let text = match text_of(&path) {
             Ok(text) => text,
             // If TRIB_CONF names the file, `Environment::of_process` returns this error.
             Err(error) if !is_named && is_there(&path) => return vec![format!("{}: {error}", path.display())],
@@ -182,9 +182,7 @@ impl Site {
         let of_line = |(at, (later, source)): (usize, &(Specification, HintSource))| {
             let (before, by) = earlier(at, &later.pattern)?;
             let (pattern, before) = (&later.pattern, &before.pattern);
-            Some(format!(
-                "{source}: hints {pattern} counts for no file, as {before} of {by} comes first; put it before"
-            ))
+            Some(format!("{source}: hints {pattern} counts for no file: {before} of {by} comes first"))
         };
         self.hints.iter().enumerate().filter_map(of_line).collect()
     }
@@ -382,7 +380,7 @@ mod tests {
         let folder = path.parent().unwrap().to_path_buf();
         let mut hints = FileHints::default();
         Site::lenient(folder.clone()).take(&mut hints, "f");
-        assert!(hints.unused()[0].why.contains("Is a directory"), "{hints:?}");
+        assert!(hints.unused()[0].why.starts_with("Is a directory"), "{hints:?}");
         for nowhere in ["nothing", "tributary.conf/nothing"] {
             assert_eq!(Site::lenient(folder.join(nowhere)), Site::default());
         }
@@ -474,10 +472,7 @@ mod tests {
         let line = |number: usize| format!("{}, line {number}", path.display());
         let due = |number: usize, pattern: &str, before: &str, by: usize| {
             let by = line(by);
-            format!(
-                "{}: hints {pattern} counts for no file, as {before} of {by} comes first; put it before",
-                line(number)
-            )
+            format!("{}: hints {pattern} counts for no file: {before} of {by} comes first", line(number))
         };
         let due = [due(3, "/scratch/*.nc4", "/scratch/*", 2), due(4, "/scratch/*.nc", "/scratch/*.nc", 1)];
         assert_eq!(Site::lenient(path).never_reached(), due);

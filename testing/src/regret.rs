@@ -124,7 +124,9 @@ pub fn programs(ranks: usize) -> Vec<Arc<Calls>> {
 
 /// Returns the hints that force a way on a bed. The first are the defaults: none.
 pub fn ways(bed: &Bed, ranks: usize) -> Vec<String> {
-    let mut ways = vec![String::new(), "romio_cb_write=disable".into()];
+    let mut ways = vec![String::new()];
+    // Where the file system locks stripes, ranks never write by themselves; the time of locks is not simulated.
+    ways.extend(bed.servers.is_none().then(|| "romio_cb_write=disable".into()));
     let exchange = if bed.hosts == 1 { "trib_shared_memory=disable" } else { "trib_host_domains=disable" };
     let counts = [1, 2, 4, 8].into_iter().filter(|&count| count <= ranks);
     ways.extend(counts.map(|count| format!("{exchange};cb_nodes={count}")));

@@ -98,7 +98,7 @@ fn the_first_part_divides_the_rest() {
     let directory = tempfile::tempdir().unwrap();
     let path = &directory.path().join("file");
     let part = |hints: &str| {
-        let slow = |rank| Fault::Slow(Duration::from_millis(if rank == OTHER { 30 } else { 1 }));
+        let slow = |rank| Fault::Slow(Duration::from_millis(if rank == OTHER { 60 } else { 1 }));
         let ended = InTwo { path, ranks: 13, hints, pitch: PIECE }.run(slow);
         let bytes = |ended: &Ended| ended.0.iter().map(|range| range.end - range.start).sum::<u64>();
         bytes(&ended[OTHER]) as f64 / ended.iter().map(bytes).sum::<u64>() as f64
@@ -106,7 +106,7 @@ fn the_first_part_divides_the_rest() {
     let whole = part("trib_aggregators_fixed=true");
     assert!(whole > 0.4, "the hint says that it is one part: {whole}");
     let probe_then_divide = part("");
-    assert!(probe_then_divide < 0.2, "{probe_then_divide}");
+    assert!(probe_then_divide < 0.3, "{probe_then_divide}");
 }
 
 #[test]

@@ -128,7 +128,9 @@ pub fn run(name: &str, command: impl FnOnce() -> Result<(), Failure>) -> ExitCod
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
             if failure.prints {
-                eprintln!("{name}: {}", failure.line);
+                // In one piece: a launcher mixes pieces with its own lines.
+                let line = format!("{name}: {}\n", failure.line);
+                eprint!("{line}");
             }
             ExitCode::FAILURE
         }

@@ -5,8 +5,8 @@ use comfy_table::{ContentArrangement, LineStyle, Table, TableStyle, presets};
 /// Width in characters if standard output is no terminal.
 const PIPED: u16 = 120;
 
-/// Style of a table without rules between its rows.
-pub const DENSE: TableStyle = presets::UTF8_HORIZONTAL_ONLY.row_separator(LineStyle::none());
+/// Style of tables: no rules between rows.
+const DENSE: TableStyle = presets::UTF8_HORIZONTAL_ONLY.row_separator(LineStyle::none());
 
 /// Minimum width to which text is folded.
 const NARROWEST: usize = 40;
@@ -68,7 +68,7 @@ pub fn page<const N: usize>(header: [&str; N]) -> Table {
 
 fn of<const N: usize>(header: [&str; N]) -> Table {
     let mut table = Table::new();
-    table.load_style(presets::UTF8_HORIZONTAL_ONLY);
+    table.load_style(DENSE);
     table.set_content_arrangement(ContentArrangement::Dynamic);
     table.set_header(header);
     table

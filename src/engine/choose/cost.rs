@@ -187,11 +187,13 @@ pub struct Ways {
     pub exchange: Option<f64>,
     /// The choice in the last call.
     by_exchange: bool,
+    /// True if a choice was made by measured times.
+    has_chosen: bool,
     /// True if the other way was expected to be faster in the last call, by less than [`CHANGE_AT_ONCE`].
     is_in_doubt: bool,
 }
 
-wire::fields!(struct Ways { speed, exchange, by_exchange, is_in_doubt });
+wire::fields!(struct Ways { speed, exchange, by_exchange, has_chosen, is_in_doubt });
 
 impl Ways {
     /// Learns from the messages of an exchange in which an aggregator got `bytes` bytes.
@@ -207,7 +209,7 @@ impl Ways {
 
     /// Chooses the way of a call over `amount` of which no host has more than `part`. The choice changes if that saves
     /// [`GAIN_OF_CHANGE`] of the time in two calls one after the other, or [`CHANGE_AT_ONCE`] in one; [`GAIN_OF_TRIAL`] if
-    /// the other way was never measured.
+    /// the other way was never measured. The first choice changes no plan, so one call is enough.
     pub fn weigh(&mut self, part: HostPart, amount: &AccessStats, movers: Movers) -> Expected {
         let each = amount.bytes as f64 / movers.aggregators.max(1) as f64;
         let windows = (amount.span() as f64 / movers.aggregators.max(1) as f64 / movers.window.max(1) as f64).ceil();
@@ -228,7 +230,8 @@ impl Ways {
     fn change(&mut self, times: f64) {
         let is_trial = !self.by_exchange && self.exchange.is_none();
         let is_worth = times > if is_trial { GAIN_OF_TRIAL } else { GAIN_OF_CHANGE };
-        let changes = is_worth && (self.is_in_doubt || times > CHANGE_AT_ONCE);
+        let changes = is_worth && (self.is_in_doubt || !self.has_chosen || times > CHANGE_AT_ONCE);
+        self.has_chosen = true;
         self.by_exchange ^= changes;
         self.is_in_doubt = is_worth && !changes;
     }
@@ -315,7 +318,7 @@ mod tests {
 
     #[test]
     fn a_small_gain_changes_nothing_before_it_is_seen_twice() {
-        let mut ways = Ways { exchange: Some(1.0), ..Ways::default() };
+        let mut ways = Ways { exchange: Some(1.0), has_chosen: true, ..Ways::default() };
         for (times, by_exchange) in [(1.1, false), (1.3, false), (1.1, false), (1.3, false), (1.3, true)] {
             ways.change(times);
             assert_eq!(ways.by_exchange, by_exchange, "{times}");

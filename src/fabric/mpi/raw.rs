@@ -28,6 +28,10 @@ pub fn error_text(code: c_int) -> String {
     if code == ffi::MISSING {
         return "this process has no MPI library, or one without this function".to_string();
     }
+    // A component gets codes of Open MPI's own, which MPI_Error_string does not know: it would end the job.
+    if code < 0 {
+        return format!("MPI error code {code}");
+    }
     let mut text = vec![0u8; LONGEST_TEXT + 1];
     let mut length = 0;
     // SAFETY: the buffer is longer than the longest text of this MPI.

@@ -98,7 +98,7 @@ fn one_line(error: &str) -> String {
     // A word that is no option is not meant as a value of another one.
     let words: Vec<&str> =
         lines.filter(|line| !line.trim().starts_with("tip: to pass")).flat_map(str::split_whitespace).collect();
-    words.join(" ").trim_start_matches("error: ").to_string()
+    words.join(" ").trim_start_matches("error: ").replace(" tip: ", "; ")
 }
 
 #[cfg(test)]

@@ -119,8 +119,8 @@ pub fn check_launcher(command: &[String]) -> Result<(), Failure> {
 ///
 /// # Errors
 /// It cannot be loaded.
-pub fn check_library(library: &Path) -> Result<(), Failure> {
-    let word = preload::word(library)?;
+pub fn check_library(named: &Path) -> Result<(), Failure> {
+    let word = preload::word(&library::library(Some(named))?)?;
     let problem = loading::problems(Some(&word)).into_iter().find(|problem| problem.starts_with("library:"));
     problem.map_or(Ok(()), |problem| Err(Failure::new(problem)))
 }

@@ -164,6 +164,11 @@ pub struct Owner {
 }
 
 impl Owner {
+    /// Returns the time in which the aggregator works, in seconds.
+    pub fn worked(&self) -> f64 {
+        self.seconds.data + self.seconds.placement + self.seconds.io
+    }
+
     /// Returns the minimum and maximum number of ranks with data for one window, as text.
     pub fn senders(&self) -> String {
         let FanIn { min, max, .. } = self.fan_in;
@@ -255,6 +260,20 @@ impl Account {
     pub fn estimate(&self, amount: Amount) -> Estimate {
         let window = self.in_force.cb_buffer_size.unwrap_or(USUAL_WINDOW);
         Estimate::of(Together { ranks: self.ranks, nodes: self.nodes, window }, amount, self.file_speed.clone())
+    }
+
+    /// Returns the calls, the slowest first.
+    pub fn slowest_calls(&self) -> Vec<&CallAccount> {
+        let mut calls: Vec<_> = self.calls.iter().collect();
+        calls.sort_by(|one, other| other.lasted().total_cmp(&one.lasted()));
+        calls
+    }
+
+    /// Returns the ranks; the ranks that kept others waiting longest come first.
+    pub fn latest_ranks(&self) -> Vec<&RankAccount> {
+        let mut ranks: Vec<_> = self.by_rank.iter().collect();
+        ranks.sort_by(|one, other| other.kept_waiting.total_cmp(&one.kept_waiting));
+        ranks
     }
 
     /// Iterates over the plans of calls that took the path `exchange`.

@@ -6,11 +6,9 @@ use super::account::Account;
 use super::costly;
 use super::elsewhere;
 use super::kinds::Kind;
-use super::sentences::{NOTABLE, late};
+use super::sentences::{NOTABLE, SMALL, late};
 use crate::numbers::{brief as time, counted, grouped, percent};
 
-/// Requests of fewer bytes are small: a disk seek or a file-system lock takes longer than the transfer of the bytes.
-const SMALL: u64 = 64 << 10;
 /// Maximum number of calls for which advice names a late rank.
 const LATE: usize = 3;
 

@@ -174,8 +174,7 @@ fn lanes(account: &Account) -> Vec<Rank> {
     if account.ranks <= LANES {
         return (0..account.ranks).collect();
     }
-    let mut late: Vec<_> = account.by_rank.iter().collect();
-    late.sort_by(|one, other| other.kept_waiting.total_cmp(&one.kept_waiting));
+    let late = account.latest_ranks();
     let half = LANES / 2;
     let spread = (0..half).map(|index| index * account.ranks / half);
     let mut lanes: Vec<Rank> = late.iter().take(half).map(|rank| rank.rank).chain(spread).collect();

@@ -111,10 +111,10 @@ pub fn advice(account: &Account) -> Vec<Advice> {
         say(
             "independent",
             format!(
-                "{} of {} bytes took {} of all ranks together. Make them collective: only collective calls are accelerated. {}{how}",
+                "Make {} collective, which took {} of all ranks together for {} bytes. {}{how}",
                 counted(small.calls, "small independent call"),
-                grouped(small.bytes),
                 time(small.seconds()),
+                grouped(small.bytes),
                 estimate.text(),
             ),
         );

@@ -74,21 +74,23 @@ impl Estimate {
 
     /// Returns true if the calls would take clearly less time together.
     pub fn is_worth(&self) -> bool {
-        self.joined_seconds < (1.0 - WORTH) * self.now_seconds
+        self.saves(self.joined_seconds)
     }
 
-    /// Returns true if it makes a difference whether each call becomes a collective one, or all are joined.
-    pub fn gains_by_joining(&self) -> bool {
-        self.each_seconds > 1.1 * self.joined_seconds
+    fn saves(&self, seconds: f64) -> bool {
+        seconds < (1.0 - WORTH) * self.now_seconds
     }
+
     /// Returns the estimate as text.
     pub fn text(&self) -> String {
-        let each = match self.each_seconds > 1.1 * self.joined_seconds {
-            true => format!(", and {} if each stays a call of its own", time(self.each_seconds)),
-            false => String::new(),
+        let each = time(self.each_seconds);
+        let each = match self.saves(self.each_seconds) {
+            _ if self.each_seconds <= 1.1 * self.joined_seconds => String::new(),
+            true => format!(", and {each} if each stays a call of its own"),
+            false => format!(", but {each} if each stays a call of its own, which gains little"),
         };
         format!(
-            "An estimate: in a few collective calls of all ranks they would take {} instead of {}{each}, if {}.",
+            "An estimate: in a few collective calls of all ranks they would take {} instead of {}{each}. It holds if {}.",
             time(self.joined_seconds),
             time(self.now_seconds),
             self.file.text()
@@ -114,7 +116,11 @@ mod tests {
     fn bytes_take_the_time_of_the_file_or_of_messages() {
         let slow = estimate(1, 4000, 100_000_000, 1e-3, 100e6);
         assert!(is_near(slow.joined_seconds, 1.0) && is_near(slow.each_seconds, 2.0), "{slow:?}");
-        assert!(!slow.is_worth() && slow.text().contains("2.05 s if each stays a call of its own"), "{}", slow.text());
+        assert!(
+            !slow.is_worth() && slow.text().contains("2.05 s if each stays a call of its own, which gains little"),
+            "{}",
+            slow.text()
+        );
         let hosts = estimate(4, 4000, 400_000_000, 0.0, 1e12);
         assert!(is_near(hosts.joined_seconds, 0.13) && hosts.is_worth(), "{hosts:?}");
     }

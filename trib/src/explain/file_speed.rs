@@ -46,7 +46,8 @@ impl FileSpeed {
             "lustre" | "gpfs" => (300e-6, 1e-9),
             _ => (5e-6, 0.5e-9),
         };
-        let from = "assumed: trib explain --measure FOLDER measures it".to_string();
+        let from =
+            "assumed, and too fast for a slower file system: trib explain --measure FOLDER measures it".to_string();
         Self { call_seconds, byte_seconds, from }
     }
 
@@ -69,7 +70,8 @@ impl FileSpeed {
         let seconds = micros as f64 / 1e6 / calls.max(1) as f64;
         if seconds > SLOW_SMALL && seconds > self.call_seconds {
             let byte_seconds = Self::usual("lustre").byte_seconds.max(self.byte_seconds);
-            *self = Self { call_seconds: seconds, byte_seconds, from: self.from.clone() };
+            let from = format!("the first as in small calls on this file; the second {}", self.from);
+            *self = Self { call_seconds: seconds, byte_seconds, from };
         }
     }
 

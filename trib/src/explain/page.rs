@@ -105,7 +105,7 @@ fn requests(account: &Account) -> Option<Markup> {
 fn timeline(account: &Account) -> Option<Markup> {
     let from = account.calls.iter().map(|call| call.start).reduce(f64::min)?;
     let to = account.calls.iter().map(|call| call.end).fold(from, f64::max);
-    let slowest = account.calls.iter().max_by(|one, other| one.lasted().total_cmp(&other.lasted()))?;
+    let slowest = *account.slowest_calls().first()?;
     // Shorter waits would be thinner than about a pixel in the drawing.
     let has_waiting = account.calls.iter().map(|call| call.waited).fold(0.0, f64::max) > 1e-3 * (to - from);
     let has = |direction: &str| account.directions.iter().any(|way| way.direction == direction);

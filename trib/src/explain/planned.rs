@@ -37,6 +37,14 @@ pub struct Planned {
     pub windows: Vec<Window>,
 }
 
+impl Planned {
+    /// Returns the minimum and maximum number of bytes from one rank in a round; 0 if there are none.
+    pub fn message_bytes(&self) -> (u64, u64) {
+        let bytes = |of: fn(&Window) -> u64| self.windows.iter().map(of);
+        (bytes(|window| window.least).min().unwrap_or(0), bytes(|window| window.most).max().unwrap_or(0))
+    }
+}
+
 /// Data that one aggregator receives in one round.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub struct Window {

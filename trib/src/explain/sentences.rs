@@ -8,6 +8,8 @@ use super::account::{Account, DirectionAccount, Owner, RankAccount};
 use super::calls::CallAccount;
 use crate::numbers::{brief as time, counted, grouped, percent, sized, speed};
 
+/// Requests of fewer bytes are small: a disk seek or a file-system lock takes longer than the transfer of the bytes.
+pub const SMALL: u64 = 64 << 10;
 /// Shorter times, in seconds, are not worth a sentence.
 pub const NOTABLE: f64 = 1e-3;
 
@@ -88,12 +90,12 @@ fn in_bytes(bytes: u64) -> String {
     }
 }
 
-/// Returns a summary in one line: bytes, seconds, speed, paths, and the first advice if there is any.
+/// Returns a summary in one line: bytes, seconds, speed, paths, and the first sentence of the first advice if there is any.
 pub fn verdict(account: &Account) -> String {
     let seconds = account.phases().total;
     let next = match account.advice.first() {
         None => "Nothing to do.".to_string(),
-        Some(first) => format!("To do: {}", first.says),
+        Some(first) => format!("To do: {}", first.says.split_inclusive(". ").next().unwrap_or_default().trim_end()),
     };
     if account.calls.is_empty() || seconds <= 0.0 {
         return format!("No collective call took any time. {next}");
@@ -179,7 +181,7 @@ fn requests(way: &DirectionAccount) -> String {
     };
     let memory = percent(*contiguous_memory, 1.0);
     format!(
-        "{} moved {} bytes in {} {lengths}; {memory} of the bytes lie in one piece of a rank's memory.",
+        "{} moved {} bytes in {} {lengths}; {memory} of the bytes are contiguous in memory.",
         counted(*calls as u64, direction),
         grouped(*bytes),
         counted(*requests, "request"),
@@ -297,7 +299,7 @@ fn waiting(account: &Account) -> Option<String> {
 
 /// Returns a sentence about the slowest call and the reason.
 fn slowest(account: &Account) -> Option<String> {
-    let call = account.calls.iter().max_by(|one, other| one.lasted().total_cmp(&other.lasted()))?;
+    let call = *account.slowest_calls().first()?;
     let which =
         if account.calls.len() == 1 { "The call".to_string() } else { format!("The slowest call, {},", call.call) };
     Some(format!("{which} took {}: {}.", time(call.lasted()), reason(call)))
@@ -326,10 +328,9 @@ fn slowest_aggregator(account: &Account) -> Option<String> {
     /// A value above this multiple of the mean is clearly more than others have.
     const MORE: f64 = 1.25;
     let owners = &account.owners;
-    let worked = |owner: &Owner| owner.seconds.data + owner.seconds.placement + owner.seconds.io;
-    let slowest = owners.iter().max_by(|one, other| worked(one).total_cmp(&worked(other)))?;
+    let slowest = owners.iter().max_by(|one, other| one.worked().total_cmp(&other.worked()))?;
     let mean = |of: &dyn Fn(&Owner) -> f64| owners.iter().map(of).sum::<f64>() / owners.len() as f64;
-    let times = worked(slowest) / mean(&worked).max(f64::MIN_POSITIVE);
+    let times = slowest.worked() / mean(&Owner::worked).max(f64::MIN_POSITIVE);
     let bytes = slowest.covered as f64 / mean(&|owner| owner.covered as f64).max(1.0);
     let reason = match (owners.len(), times > MORE, bytes > MORE) {
         (1, ..) => "it is the only one".to_string(),
@@ -347,7 +348,7 @@ fn slowest_aggregator(account: &Account) -> Option<String> {
     Some(format!(
         "The slowest aggregator is rank {}, {} for {}, the longest part {} ({}): {reason}.",
         slowest.rank,
-        time(worked(slowest)),
+        time(slowest.worked()),
         counted(slowest.windows, "window"),
         meaning(longest.0, Copying::Apart),
         time(longest.1),
@@ -360,10 +361,8 @@ pub fn reason(call: &CallAccount) -> String {
         return late(call);
     }
     let (rank, worked) = call.slowest;
-    let seconds = call.report.as_ref().map(|report| report.seconds).unwrap_or_default();
-    let all: f64 = phases(&seconds).iter().map(|(_, seconds)| seconds).sum();
-    let largest = phases(&seconds).into_iter().max_by(|one, other| one.1.total_cmp(&other.1));
-    let phase = match largest.filter(|(_, seconds)| *seconds > 0.0) {
+    let (all, longest) = in_phases(call);
+    let phase = match longest {
         None => String::new(),
         Some(_) if all < FEW * worked => {
             format!("; its phases took only {}: ranks waited for each other, or for a processor", time(all))
@@ -372,7 +371,14 @@ pub fn reason(call: &CallAccount) -> String {
             format!("; the longest phase is {}, {}", title(phase, Copying::of_call(call)), time(seconds))
         }
     };
-    format!("once all ranks had come it took {}, and rank {rank} left last{phase}", time(worked))
+    format!("{} after the last rank had come, until rank {rank} returned{phase}", time(worked))
+}
+
+/// Returns the time of all phases of a call in seconds, and the longest phase with its time, if any took time.
+fn in_phases(call: &CallAccount) -> (f64, Option<(&'static str, f64)>) {
+    let all = phases(&call.report.as_ref().map(|report| report.seconds).unwrap_or_default());
+    let longest = all.into_iter().max_by(|one, other| one.1.total_cmp(&other.1));
+    (all.iter().map(|(_, seconds)| seconds).sum(), longest.filter(|(_, seconds)| *seconds > 0.0))
 }
 
 /// Returns the reason why a call took as long as it did in a few words, for a table of many calls.
@@ -380,9 +386,7 @@ pub fn reason_in_short(call: &CallAccount) -> String {
     if call.is_of_waiting() {
         return format!("waiting for rank {}, {}", call.last_rank, time(call.waited));
     }
-    let seconds = call.report.as_ref().map(|report| report.seconds).unwrap_or_default();
-    let largest = phases(&seconds).into_iter().max_by(|one, other| one.1.total_cmp(&other.1));
-    match largest.filter(|(_, seconds)| *seconds > 0.0) {
+    match in_phases(call).1 {
         None => "not measured".to_string(),
         Some((phase, seconds)) => format!("{}, {}", title(phase, Copying::of_call(call)), time(seconds)),
     }
@@ -405,9 +409,6 @@ pub fn late(call: &CallAccount) -> String {
 
 /// Returns a sentence about the small requests that collective buffering has joined, if there were many.
 fn joined(account: &Account) -> Option<String> {
-    /// Requests of fewer bytes are small: a disk seek or a file-system lock takes longer than the transfer of the
-    /// bytes.
-    const SMALL: u64 = 64 << 10;
     let is_joined = |path: &str| matches!(path, "exchange" | "shared" | "root");
     let joined = || account.kinds.iter().filter(|kind| is_joined(&kind.path));
     let [requests, bytes, calls] = joined().fold([0, 0, 0], |[requests, bytes, calls], kind| {
@@ -454,11 +455,7 @@ fn without_data(account: &Account) -> Option<String> {
 
 fn fan_in(account: &Account) -> Option<String> {
     let most = account.exchanged().max_by_key(|plan| plan.fan_in.max)?;
-    let (least, largest) = most
-        .windows
-        .iter()
-        .fold((u64::MAX, 0), |(least, largest), window| (least.min(window.least), largest.max(window.most)));
-    let bytes = match (least.min(largest), largest) {
+    let bytes = match most.message_bytes() {
         (least, largest) if least == largest => grouped(largest),
         (least, largest) => format!("{} to {}", grouped(least), grouped(largest)),
     };

@@ -107,8 +107,7 @@ pub fn kinds(account: &Account) -> Option<Markup> {
 
 /// Returns the table of calls, the slowest first.
 pub fn calls(account: &Account) -> Option<Markup> {
-    let mut calls: Vec<_> = account.calls.iter().collect();
-    calls.sort_by(|one, other| other.lasted().total_cmp(&one.lasted()));
+    let calls = account.slowest_calls();
     let row = |call: &&CallAccount| {
         vec![
             call.call.to_string(),
@@ -142,10 +141,7 @@ pub fn fan_in(account: &Account) -> Option<Markup> {
     let rows: Vec<Vec<String>> = account
         .exchanged()
         .map(|plan| {
-            let (least, most) = plan
-                .windows
-                .iter()
-                .fold((u64::MAX, 0), |(least, most), window| (least.min(window.least), most.max(window.most)));
+            let (least, most) = plan.message_bytes();
             vec![
                 plan.call.to_string(),
                 plan.aggregators.len().to_string(),
@@ -154,7 +150,7 @@ pub fn fan_in(account: &Account) -> Option<Markup> {
                 grouped(plan.metadata_messages),
                 grouped(plan.metadata_bytes),
                 grouped(plan.data_messages),
-                format!("{} to {}", grouped(least.min(most)), grouped(most)),
+                format!("{} to {}", grouped(least), grouped(most)),
             ]
         })
         .collect();
@@ -185,8 +181,6 @@ pub fn fan_in(account: &Account) -> Option<Markup> {
 
 /// Returns the table of ranks; the ranks that kept others waiting longest come first.
 pub fn ranks(account: &Account) -> Option<Markup> {
-    let mut ranks: Vec<_> = account.by_rank.iter().collect();
-    ranks.sort_by(|one, other| other.kept_waiting.total_cmp(&one.kept_waiting));
     let row = |rank: &&RankAccount| {
         vec![
             rank.rank.to_string(),
@@ -199,7 +193,7 @@ pub fn ranks(account: &Account) -> Option<Markup> {
             time(rank.kept_waiting),
         ]
     };
-    let rows: Vec<Vec<String>> = ranks.iter().map(row).collect();
+    let rows: Vec<Vec<String>> = account.latest_ranks().iter().map(row).collect();
     let header =
         ["rank", "node", "requests", "bytes", "in calls", "waited", "calls it came last to", "kept others waiting"];
     (!account.calls.is_empty()).then(|| {
@@ -268,8 +262,7 @@ pub fn hints_unused(account: &Account) -> Option<Markup> {
 /// longest.
 pub fn aggregators(account: &Account) -> Option<Markup> {
     let mut owners: Vec<&Owner> = account.owners.iter().collect();
-    let worked = |owner: &Owner| owner.seconds.data + owner.seconds.placement + owner.seconds.io;
-    owners.sort_by(|one, other| worked(other).total_cmp(&worked(one)));
+    owners.sort_by(|one, other| other.worked().total_cmp(&one.worked()));
     let row = |owner: &&Owner| {
         let mut row = vec![owner.rank.to_string(), grouped(owner.windows), grouped(owner.covered)];
         row.push(owner.senders());

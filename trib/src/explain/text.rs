@@ -69,8 +69,7 @@ fn times(account: &Account) -> Option<String> {
 
 /// Returns a table of the slowest calls.
 fn slow(account: &Account) -> Option<String> {
-    let mut calls: Vec<_> = account.calls.iter().collect();
-    calls.sort_by(|one, other| other.lasted().total_cmp(&one.lasted()));
+    let mut calls = account.slowest_calls();
     let hidden = calls.len().saturating_sub(ROWS / 3);
     calls.truncate(ROWS / 3);
     calls.sort_by_key(|call| call.call);
@@ -136,8 +135,7 @@ fn planned(account: &Account) -> Option<String> {
 
 /// Returns a table of the ranks that kept others waiting longest.
 fn late(account: &Account) -> Option<String> {
-    let mut ranks: Vec<_> = account.by_rank.iter().filter(|rank| rank.last_to > 0).collect();
-    ranks.sort_by(|one, other| other.kept_waiting.total_cmp(&one.kept_waiting));
+    let ranks: Vec<_> = account.latest_ranks().into_iter().filter(|rank| rank.last_to > 0).collect();
     let mut table = table(["rank", "node", "bytes", "in calls", "waited", "came last to", "kept others waiting"]);
     for rank in ranks.iter().take(ROWS / 3) {
         table.add_row([

@@ -58,7 +58,7 @@ pub fn run(options: &ManualOptions) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Returns the page of the command `name` with a title, the values of its options in the synopsis, and the sections that clap does not
+/// Returns the page of the command `name` with a title, `--` and the values of options in the synopsis, and the sections that clap does not
 /// write.
 fn completed(name: &str, page: &str) -> String {
     let mut lines: Vec<String> = page.lines().map(str::to_string).collect();
@@ -77,6 +77,9 @@ fn completed(name: &str, page: &str) -> String {
             for (option, value) in &valued {
                 *line = line.replace(&format!(r"{option}\fR]"), &format!(r"{option}\fR {value}]"));
             }
+            *line = line
+                .replace(r"<\fICOMMAND\fR>", r"\-\- \fICOMMAND\fR")
+                .replace(r"[\fICOMMAND\fR]", r"[\-\- \fICOMMAND\fR]");
         }
     }
     if let Some(at) = lines.iter().position(|line| line == ".SH VERSION") {

@@ -49,8 +49,8 @@ pub fn run(options: &RunOptions) -> Result<(), Failure> {
         && let Some(program) = doctor::without_mpi(&options.command)
     {
         eprintln!(
-            "trib: {program} is linked with no MPI library: there is a report only if it opens a file by MPI_File_open. If it is \
-             not the MPI program, name that one behind --, with its launcher"
+            "trib: {program} is linked with no MPI library: there is a report only if it, or what it starts, opens a file by \
+             MPI_File_open"
         );
     }
     let mut command = plan.ready.command();
@@ -167,9 +167,11 @@ impl RunPlan {
 }
 
 /// Returns the component of Open MPI with which the command is run; None if the library is preloaded, as it is if the
-/// user names one.
+/// user names one, and in place of another one in LD_PRELOAD, to which the component would leave the files.
 fn component_of(options: &RunOptions, launcher: &Launcher, library: &Path) -> Option<component::Loaded> {
-    component::of(launcher, &options.command, library).filter(|_| options.library.is_none())
+    let inherited = std::env::var(preload::NAME).unwrap_or_default();
+    let is_preloaded = options.library.is_some() || preload::replaced(&inherited, &library.to_string_lossy()).is_some();
+    component::of(launcher, &options.command, library).filter(|_| !is_preloaded)
 }
 
 /// Returns the line for the user that says that the component is loaded.

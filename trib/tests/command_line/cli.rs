@@ -389,7 +389,7 @@ fn manual_pages_are_whole() {
         assert!(text.contains(&format!(".TH {} 1 ", name.to_str().unwrap().trim_end_matches(".1"))), "{text}");
     }
     let run = std::fs::read_to_string(folder.path().join("man/man1/trib-run.1")).unwrap();
-    assert!(run.contains(r"[\fB\-\-hints\fR \fI<HINTS>\fR]"), "{run}");
+    assert!(run.contains(r"[\fB\-\-hints\fR \fI<HINTS>\fR]") && run.contains(r"\-\- \fICOMMAND\fR"), "{run}");
     let site = std::fs::read_to_string(folder.path().join("man/man5/tributary.conf.5")).unwrap();
     assert!(site.starts_with(".TH tributary.conf 5 ") && !site.contains('@'), "{site}");
 }

@@ -260,6 +260,11 @@ fn what_cannot_be_run_is_refused_before_anything_starts() {
         assert!(said.starts_with("trib: ") && said.contains(says) && said.lines().count() == 1, "{said}");
         assert_eq!((output.status.code(), output.stdout.len()), (Some(1), 0));
     }
+    std::fs::write(folder.path().join("junk.so"), "junk").unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_trib"));
+    let output =
+        command.args(["run", "--library", "junk.so", "--", "./rank"]).current_dir(folder.path()).output().unwrap();
+    assert!(text(&output.stderr).contains("/junk.so cannot be loaded: file too short; allowed: "), "{output:?}");
     let output = run(folder.path(), &["--", "./rank"], &[("TRIB_HINTS", "cb_nodes=many")]);
     assert!(text(&output.stderr).contains("hint cb_nodes of TRIB_HINTS: `many` is not allowed"), "{output:?}");
     assert_eq!((output.status.code(), output.stdout.len()), (Some(1), 0));
@@ -308,7 +313,7 @@ fn a_variable_that_looks_like_one_of_ours_is_said() {
 #[test]
 fn a_report_of_a_program_without_mpi_is_not_to_be_expected() {
     let folder = tempfile::tempdir().unwrap();
-    let says = "trib: true is linked with no MPI library: there is a report only if it opens a file by MPI_File_open";
+    let says = "trib: true is linked with no MPI library: there is a report only if it, or what it starts, opens a file by MPI_File_open";
     for (options, due) in [(&["--report", "--", "true"][..], 1), (&["--", "true"], 0)] {
         let output = run(folder.path(), options, &[]);
         assert_eq!((output.status.code(), text(&output.stderr).matches(says).count()), (Some(0), due), "{output:?}");

@@ -149,7 +149,12 @@ impl Taken {
     }
 }
 
-/// Functions that are not collective, by their names without `_c`, and the reason why MPI runs them.
+/// Returns the name under which a function is counted: a function with a large count (`_c`) counts as the one without.
+fn counted(call: &'static str) -> &'static str {
+    call.strip_suffix("_c").unwrap_or(call)
+}
+
+/// Functions that are not collective, and the reason why MPI runs them.
 const INDEPENDENT: [(&str, &str); 12] = [
     ("read", NOT_COLLECTIVE),
     ("read_at", NOT_COLLECTIVE),
@@ -165,9 +170,9 @@ const INDEPENDENT: [(&str, &str); 12] = [
     ("iwrite_shared", SHARED_POINTER),
 ];
 
-/// Returns true if a function is one of [`INDEPENDENT`], also with a large count.
+/// Returns true if a function is one of [`INDEPENDENT`].
 fn is_independent(call: &str) -> bool {
-    INDEPENDENT.iter().any(|(name, _)| call.strip_suffix("_c").unwrap_or(call) == *name)
+    INDEPENDENT.iter().any(|(name, _)| call == *name)
 }
 
 /// Reason in reports why MPI runs a call that is not collective.
@@ -198,7 +203,7 @@ pub struct CallCounts {
 impl CallCounts {
     /// Counts a call of the function `call` that the engine ran.
     pub fn ran(&mut self, call: &'static str, report: &CallReport) {
-        let ran = self.ran.entry(call).or_default();
+        let ran = self.ran.entry(counted(call)).or_default();
         ran.calls += 1;
         ran.bytes += report.bytes;
         ran.seconds += report.seconds.total;
@@ -210,25 +215,21 @@ impl CallCounts {
 
     /// Counts a call of the function `call` that the MPI library runs for the reason `why`.
     pub fn left_to_mpi(&mut self, call: &'static str, why: &str) {
-        *self.left_to_mpi.entry((call, why.to_string())).or_default() += 1;
+        *self.left_to_mpi.entry((counted(call), why.to_string())).or_default() += 1;
     }
 
     /// Counts the time `took` and the bytes of a call of the function `call`, whoever ran it. `bytes` is None if the call failed.
     pub fn took(&mut self, call: &'static str, bytes: Option<u64>, took: Duration) {
-        self.taken.entry(call).or_default().add(bytes, took);
+        self.taken.entry(counted(call)).or_default().add(bytes, took);
     }
 
     /// Returns the number of this rank's calls of each function of [`INDEPENDENT`], with their times and sizes, in the order
-    /// of that table. Calls with a large count are included.
+    /// of that table.
     pub fn independent(&self) -> Vec<u64> {
-        let of_function = |(name, reason): (&str, &str)| {
-            let is_it = |call: &str| call.strip_suffix("_c").unwrap_or(call) == name;
-            let left = self.left_to_mpi.iter().filter(|((call, why), _)| is_it(call) && why == reason);
+        let of_function = |(name, reason): (&'static str, &str)| {
             let mut numbers = [0; TAKEN + 1];
-            numbers[0] = left.map(|(_, calls)| calls).sum();
-            for (_, taken) in self.taken.iter().filter(|(call, _)| is_it(call)) {
-                numbers[1..].iter_mut().zip(taken.to_numbers()).for_each(|(sum, more)| *sum += more);
-            }
+            numbers[0] = self.left_to_mpi.get(&(name, reason.to_string())).copied().unwrap_or(0);
+            numbers[1..].copy_from_slice(&self.taken.get(name).copied().unwrap_or_default().to_numbers());
             numbers
         };
         INDEPENDENT.into_iter().flat_map(of_function).collect()
@@ -356,20 +357,22 @@ mod tests {
             }
             ranks[rank].took("set_view", Some(0), Duration::from_millis(3));
         }
+        // A function with a large count is none of its own.
+        ranks[0].left_to_mpi("write_at_c", NOT_COLLECTIVE);
         let [mut first, mut second] = ranks;
         // A call that fails has a time and no size.
         second.took("write_at", None, Duration::from_millis(2));
         let sums: Vec<u64> = first.independent().iter().zip(second.independent()).map(|(one, two)| one + two).collect();
         first.set_independent(&sums);
         let [left] = &first.all_left_to_mpi()[..] else { panic!("one function") };
-        assert_eq!((&*left.call, left.calls), ("write_at", 4));
+        assert_eq!((&*left.call, left.calls), ("write_at", 5));
         assert_eq!(left.moved, Some(Moved { bytes: 5108, seconds: 0.010, sizes: [4, 64, 4096] }));
         assert_eq!(first.other_calls(), [("set_view", 0.003)]);
         assert_eq!(second.all_left_to_mpi()[0].moved.map(|moved| moved.sizes), Some([5000; 3]));
         second.take_independent(&mut first);
         assert_eq!(
             (second.all_left_to_mpi()[0].calls, first.all_left_to_mpi().len()),
-            (5, 0),
+            (6, 0),
             "those of the other handle"
         );
         assert_eq!(first.other_calls(), [("set_view", 0.003)]);

@@ -8,7 +8,10 @@ use tributary::engine::capture::{IndependentCalls, SmallCalls};
 
 /// Libraries that call MPI-IO: a function by which each is known in the process, and how its calls become collective.
 const LIBRARIES: [(&CStr, &str); 4] = [
-    (c"ncmpi_create", "PnetCDF: the functions that end in _all, and no ncmpi_begin_indep_data"),
+    (
+        c"ncmpi_create",
+        "PnetCDF: the functions that end in _all, and no ncmpi_begin_indep_data; or ncmpi_iput_... and one ncmpi_wait_all, which joins them",
+    ),
     (c"nc_open_par", "NetCDF-4: nc_var_par_access(file, variable, NC_COLLECTIVE)"),
     (
         c"H5Fopen",

@@ -33,6 +33,15 @@ fn open_mpi_loads_it() {
     assert_eq!(CALLS.map(|call| accelerated(&with.reports, call)), [1; 4], "{}", with.stderr);
 }
 
+/// Open MPI 4 cannot create a file whose name is one letter, and gives a component a code of its own, for which MPI has no text.
+#[test]
+fn a_code_of_open_mpi_s_own_ends_nothing() {
+    if is_open_mpi() {
+        let outcome = Launch::new(1, &compile("unopened.c")).arg("g").arg("create").by_component().run();
+        assert!(!outcome.stderr.contains("MPI_Error_string"), "{}", outcome.stderr);
+    }
+}
+
 /// Open MPI's own settings and ours switch it off; where it cannot work, it says why.
 #[test]
 fn it_stands_aside() {

@@ -45,10 +45,7 @@ fn btio_with_ghost_cells() {
 
 #[test]
 fn ior_by_offsets_and_by_view() {
-    let calls = match ours() {
-        Family::Mpich => ["write_at_all_c", "read_at_all_c", "write_all_c", "read_all_c"],
-        Family::OpenMpi => ["write_at_all", "read_at_all", "write_all", "read_all"],
-    };
+    let calls = ["write_at_all", "read_at_all", "write_all", "read_all"];
     same_as_without(&launch("ior.c"), &Setting::few(), &calls);
 }
 

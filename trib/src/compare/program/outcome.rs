@@ -79,7 +79,6 @@ impl<'a> ProgramOutcome<'a> {
 
     fn text(&self) -> String {
         let mut table = listing::table(["", "without", "with", "ratio", "least", "most"]);
-        table.load_style(listing::DENSE);
         if let Some(default) = self.peers.get(DEFAULT) {
             self.add_times(&mut table, default);
             self.add_others(&mut table);

@@ -29,7 +29,7 @@ pub use text::of as words;
 /// Maximum number of calls that are kept: the slowest calls of all files.
 const CALLS: usize = 100;
 /// All captures of a run, with their sums and the slowest calls.
-#[derive(Serialize)]
+#[derive(Default, Serialize)]
 pub struct Job {
     /// Names of the programs (argument 0).
     pub programs: Vec<String>,
@@ -127,24 +127,7 @@ impl Job {
     /// # Errors
     /// A capture is damaged; the message names the capture.
     pub fn of(captures: &[PathBuf], unfinished: usize, speed: Option<&FileSpeed>) -> Result<Self, Failure> {
-        let mut job = Self {
-            programs: Vec::new(),
-            opened: f64::INFINITY,
-            seconds: 0.0,
-            ranks: 0,
-            nodes: 0,
-            mpi: Vec::new(),
-            libraries: Vec::new(),
-            in_calls: 0.0,
-            waited: 0.0,
-            summary: Vec::new(),
-            next: String::new(),
-            files: Vec::new(),
-            calls: Vec::new(),
-            unfinished,
-            earlier_runs: 0,
-            has_pages: false,
-        };
+        let mut job = Self { opened: f64::INFINITY, unfinished, ..Self::default() };
         let mut closed = f64::NEG_INFINITY;
         for path in captures {
             let capture = Capture::open(path)?;

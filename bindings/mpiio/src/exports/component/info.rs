@@ -37,8 +37,8 @@ struct FileInfo {
     info: Word,
     /// Hints that this library has written into the info last.
     shown: Option<Arc<Vec<EffectiveHint>>>,
-    /// Keys that this library has written into the info since the last [`hide`].
-    written: BTreeSet<String>,
+    /// Hints that this library has written into the info, and that are still there.
+    written: BTreeMap<String, String>,
     /// Keys that Open MPI reports to this library when the program sets them.
     subscribed: BTreeSet<String>,
 }
@@ -95,7 +95,7 @@ pub fn watch(file: Word, info: Word) {
     if info == 0 || files::find(file).is_none() {
         return;
     }
-    let mut known = FileInfo { info, shown: None, written: BTreeSet::new(), subscribed: BTreeSet::new() };
+    let mut known = FileInfo { info, shown: None, written: BTreeMap::new(), subscribed: BTreeSet::new() };
     static KEYS: OnceLock<Vec<&'static str>> = OnceLock::new();
     let keys = KEYS.get_or_init(|| Hints::default().table().iter().map(|row| row.key).collect());
     known.subscribe(file, keys.iter().copied());
@@ -125,6 +125,7 @@ unsafe extern "C" fn set(file: Word, key: *const c_char, value: *const c_char) -
         });
         if let Some(known) = infos().get_mut(&file) {
             known.shown = None;
+            known.written.remove(&*text(key));
         }
     }
     value
@@ -146,8 +147,10 @@ pub fn show(file: Word) {
     known.subscribe(file, others.iter().map(|(key, _)| key.as_str()));
     let all = now.iter().map(|(key, value)| (*key, value.as_str()));
     for (key, value) in all.chain(others.iter().map(|(key, value)| (key.as_str(), value.as_str()))) {
-        write(known.info, key, value);
-        known.written.insert(key.to_string());
+        if known.written.get(key).is_none_or(|written| written != value) {
+            write(known.info, key, value);
+            known.written.insert(key.to_string(), value.to_string());
+        }
     }
     if report::is_wanted() {
         note_returned(now.iter().map(|(key, value)| (key.to_string(), value.clone())), &open.asked);
@@ -159,34 +162,49 @@ pub fn show(file: Word) {
 /// info when a view is set. Local.
 pub fn hide(file: Word) {
     let Some(shared) = files::find(file) else { return };
-    let programs: BTreeMap<String, String> =
-        shared.lock().asked.programs().map(|(key, value)| (key.to_string(), value.to_string())).collect();
+    let open = shared.lock();
+    let programs: BTreeMap<_, _> = open.asked.programs().collect();
     let mut infos = infos();
-    let Some(known) = infos.get_mut(&file) else { return };
-    known.shown = None;
-    for key in std::mem::take(&mut known.written) {
-        match programs.get(&key) {
-            Some(value) => write(known.info, &key, value),
-            None => delete(known.info, &key),
+    let Some(FileInfo { info, shown, written, .. }) = infos.get_mut(&file) else { return };
+    let all = written.len();
+    written.retain(|key, value| {
+        match programs.get(key.as_str()) {
+            Some(own) if own == value => return true,
+            Some(own) => write(*info, key, own),
+            None => delete(*info, key),
         }
+        false
+    });
+    if written.len() < all {
+        *shown = None;
     }
+}
+
+type Set = unsafe extern "C" fn(Word, *const c_char, *const c_char) -> c_int;
+type Delete = unsafe extern "C" fn(Word, *const c_char) -> c_int;
+
+/// Returns Open MPI's functions that change an info of its own kind. Looks for them once: a view may be set for every call.
+fn writers() -> Option<(Set, Delete)> {
+    static FOUND: OnceLock<Option<(Set, Delete)>> = OnceLock::new();
+    let find = || {
+        let (set, delete) = (symbol(c"opal_info_set")?, symbol(c"opal_info_delete")?);
+        // SAFETY: Open MPI's functions of these types, in a library that is not unloaded.
+        Some(unsafe { (transmute::<*mut c_void, Set>(set), transmute::<*mut c_void, Delete>(delete)) })
+    };
+    *FOUND.get_or_init(find)
 }
 
 /// Writes one hint into an info of Open MPI's own kind.
 fn write(info: Word, key: &str, value: &str) {
-    type Set = unsafe extern "C" fn(Word, *const c_char, *const c_char) -> c_int;
     delete(info, &format!("{SAVED}{key}"));
-    let (Ok(key), Ok(value), Some(set)) = (CString::new(key), CString::new(value), symbol(c"opal_info_set")) else {
-        return;
-    };
-    // SAFETY: Open MPI's function of this type, with its info of an open file and terminated texts.
-    unsafe { transmute::<*mut c_void, Set>(set)(info, key.as_ptr(), value.as_ptr()) };
+    let (Ok(key), Ok(value), Some((set, _))) = (CString::new(key), CString::new(value), writers()) else { return };
+    // SAFETY: Open MPI's function, with its info of an open file and terminated texts.
+    unsafe { set(info, key.as_ptr(), value.as_ptr()) };
 }
 
 /// Removes one hint from an info of Open MPI's own kind, if it is there.
 fn delete(info: Word, key: &str) {
-    type Delete = unsafe extern "C" fn(Word, *const c_char) -> c_int;
-    let (Ok(key), Some(delete)) = (CString::new(key), symbol(c"opal_info_delete")) else { return };
-    // SAFETY: Open MPI's function of this type, with its info of an open file and a terminated text.
-    unsafe { transmute::<*mut c_void, Delete>(delete)(info, key.as_ptr()) };
+    let (Ok(key), Some((_, delete))) = (CString::new(key), writers()) else { return };
+    // SAFETY: Open MPI's function, with its info of an open file and a terminated text.
+    unsafe { delete(info, key.as_ptr()) };
 }

@@ -168,8 +168,9 @@ impl Report {
     /// Returns the report of a file at `path` that MPI could not open, with MPI's text for the `code`; None if no report is
     /// wanted. Local.
     pub fn of_failed_open(path: &std::path::Path, code: c_int) -> Option<Self> {
+        let style = wanted()?;
         let why = format!("not opened: MPI_File_open: {}", error_text(code));
-        Some(Self { not_taken: Some(why), ..Self::empty(path.display().to_string(), wanted()?) })
+        Some(Self { not_taken: Some(why), ..Self::empty(path.display().to_string(), style) })
     }
 
     /// Returns the report of files that single ranks have opened; None if no report is wanted. Local.

@@ -97,7 +97,8 @@ fn windows(bytes: u64) -> String {
 
 /// Returns text about failed calls.
 fn failed_text(FailedCalls { calls, first }: &FailedCalls) -> String {
-    let first = first.as_ref().map_or(String::new(), |first| format!(", the first without a line: {first}"));
+    let first =
+        first.as_ref().map_or(String::new(), |first| format!("; the first error that was not printed: {first}"));
     format!("{calls} {}{first}", plural(*calls, "call"))
 }
 
@@ -214,7 +215,7 @@ fn limit_text(limit: &Limit) -> String {
         LimitedBy::File => "file",
         LimitedBy::Exchange => "exchange",
     };
-    format!("the {by}: i/o {file:.4}, exchange {exchange:.4}; calls took {of_the_longer:.2} times the longer")
+    format!("the {by}: i/o {file:.4}, exchange {exchange:.4}; calls took {of_the_longer:.2} times as long as the {by}")
 }
 
 #[cfg(test)]
@@ -244,7 +245,10 @@ mod tests {
     fn a_limit_is_a_line() {
         let seconds = Seconds { io: 0.35, wait: 0.15, total: 0.4, ..Seconds::default() };
         let text = seconds.limit().as_ref().map(limit_text);
-        assert_eq!(text.as_deref(), Some("the file: i/o 0.3500, exchange 0.2500; calls took 1.14 times the longer"));
+        assert_eq!(
+            text.as_deref(),
+            Some("the file: i/o 0.3500, exchange 0.2500; calls took 1.14 times as long as the file")
+        );
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use tributary_testing::settings::DRIVERS;
 
-use super::launch::{Launch, Outcome, is_component};
+use super::launch::{Launch, Outcome};
 use super::report::{Report, accelerated};
 
 const KERNELS: [&str; 3] = ["ascending_issend", "balanced", "two_layer"];
@@ -98,8 +98,6 @@ pub fn with_library(launch: &Launch, settings: &[Setting], calls: &[impl AsRef<s
         judge(&outcome, &what);
         for call in calls {
             let call = call.as_ref();
-            // Behind Open MPI's functions, both have one name.
-            let call = if is_component() { call.trim_end_matches("_c") } else { call };
             let ran = accelerated(&outcome.reports, call) > 0;
             assert!(ran, "{what}: {call} was never run by the engine\n{}", outcome.stderr);
         }
