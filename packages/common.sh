@@ -53,8 +53,9 @@ setup_zig() {
     local zig=/var/tmp/tributary-zig-$ZIG
     if [[ ! -x $zig/ziglang/zig ]]; then
         rm -rf "$zig.new"
-        python3 -m pip --quiet --disable-pip-version-check --root-user-action ignore install --only-binary :all: --target "$zig.new" "ziglang==$ZIG" ||
-            fail "zig $ZIG cannot be installed: it needs python3 with pip and a package index"
+        { python3 -m venv "$zig.venv" && "$zig.venv/bin/pip" --quiet --disable-pip-version-check install --only-binary :all: \
+            --target "$zig.new" "ziglang==$ZIG"; } || fail "zig $ZIG cannot be installed: it needs python3 with venv and a package index"
+        rm -rf "$zig.venv"
         mv "$zig.new" "$zig"
     fi
     [[ -O $zig ]] || fail "$zig is another user's; allowed: a folder of yours"

@@ -44,6 +44,8 @@ use crate::world::process::per_process;
 pub const VERSION: u64 = 1;
 /// Maximum size of a machine file, in bytes.
 const LONGEST: u64 = 64 << 10;
+/// Maximum number of seconds of a call on a file, and of a byte.
+const MOST_SECONDS: f64 = 1000.0;
 
 /// A figure in the machine file: one cost of messages or memory.
 pub struct Figure {
@@ -179,8 +181,12 @@ pub fn parse(name: &str, text: &[u8]) -> Result<Known> {
         Ok(costs)
     };
     let files = |of| {
-        let [call_seconds, byte_seconds] = ["call_seconds", "byte_seconds"].map(|key| number(of, key));
-        Ok(FileCosts { call_seconds: call_seconds?, byte_seconds: byte_seconds? })
+        let seconds = |key| {
+            let seconds = number(of, key)?;
+            let allowed = || Error::argument(format!("{what}, figure {key}"), seconds, "above 0, up to 1000");
+            if seconds > 0.0 && seconds <= MOST_SECONDS { Ok(seconds) } else { Err(allowed()) }
+        };
+        Ok(FileCosts { call_seconds: seconds("call_seconds")?, byte_seconds: seconds("byte_seconds")? })
     };
     let known = Known {
         messages: any.get("figures").map(messages).transpose()?,
@@ -203,7 +209,9 @@ pub fn known(path: &str) -> Known {
     }
     READ.get(&path.to_string(), || {
         load(path).unwrap_or_else(|error| {
-            crate::say(format_args!("the hint trib_machine is not used: {error}; auto uses the built-in costs"));
+            crate::say(format_args!(
+                "the hint trib_machine is not used: {error}; the library uses built-in and measured costs"
+            ));
             Known::default()
         })
     })
@@ -274,6 +282,12 @@ mod tests {
             ("\"walk_seconds\": 0e0", "\"walk_seconds\": NaN", ", line 17: expected value", version),
             ("\"figures\"", "\"figure\"", ": neither figures nor files", version),
             ("\"figures\": {", "\"figures\": 1, \"more\": {", ", figure eager_seconds: missing", number),
+            (
+                "\"figures\"",
+                "\"files\": {\"call_seconds\": 0}, \"figures\"",
+                ", figure call_seconds: 0",
+                "above 0, up to 1000",
+            ),
             ("\"figures\"", "\"files\": {\"call_seconds\": 1}, \"figures\"", ", figure byte_seconds: missing", number),
         ];
         for (from, to, wrong, allowed) in cases {

@@ -120,15 +120,15 @@ fn gpfs_control() -> Option<GpfsControl> {
 #[derive(Debug)]
 pub(crate) struct SystemFile {
     file: File,
-    /// What the end of the writes must wait for. Kept, because a call of statfs(2) may ask the server.
-    settles_by: OnceLock<SettlesBy>,
-    /// Properties of the file that do not change.
+    /// True if the file is on NFS. Kept, because a call of statfs(2) may ask the server.
+    is_on_nfs: OnceLock<bool>,
+    /// Properties of the file when they were asked for first.
     facts: OnceLock<Facts>,
 }
 
 impl From<File> for SystemFile {
     fn from(file: File) -> Self {
-        Self { file, settles_by: OnceLock::new(), facts: OnceLock::new() }
+        Self { file, is_on_nfs: OnceLock::new(), facts: OnceLock::new() }
     }
 }
 
@@ -158,28 +158,9 @@ impl SystemFile {
             preferred_size: found.blksize(),
         }))
     }
-
-    fn settles_by(&self) -> SettlesBy {
-        *self.settles_by.get_or_init(|| match self.file_system() {
-            Ok(found) if found.is_of_one_machine() => SettlesBy::Nothing,
-            Ok(found) if found.magic == FileSystem::NFS => SettlesBy::Sync,
-            _ => SettlesBy::Close,
-        })
-    }
 }
 
-/// The call that returns errors of earlier writes before the file is closed.
-#[derive(Debug, Clone, Copy)]
-enum SettlesBy {
-    /// None: on file systems of one machine, close(2) does nothing with the bytes.
-    Nothing,
-    /// The close of a duplicate of the descriptor.
-    Close,
-    /// A sync, which has the effect of a close on NFS.
-    Sync,
-}
-
-/// Properties of an open file that do not change.
+/// Properties of an open file that do not change while the engine uses them.
 #[derive(Debug, Clone, Copy)]
 struct Facts {
     device: u64,
@@ -326,15 +307,14 @@ impl Storage for SystemFile {
 }
 
 impl FileControl for SystemFile {
-    /// Syncs a file on NFS, which has the effect of a close there: the bytes go to the server, which stores them. On other file
-    /// systems of several machines, closes a duplicate of the descriptor: close(2) reports errors of every descriptor, and this
-    /// result is not lost. But the close drops all locks that fcntl(2) has given this process on the file, also to ROMIO in another thread. If the
+    /// Syncs a file on NFS, which has the effect of a close there: the bytes go to the server, which stores them. Otherwise
+    /// closes a duplicate of the descriptor: close(2) reports errors of every descriptor, and this result is not lost.
+    /// But the close drops all locks that fcntl(2) has given this process on the file, also to ROMIO in another thread. If the
     /// process has no descriptor left, syncs the file, which reports the same errors.
     fn settle(&self) -> io::Result<()> {
-        match self.settles_by() {
-            SettlesBy::Nothing => return Ok(()),
-            SettlesBy::Sync => return self.sync(),
-            SettlesBy::Close => {}
+        let is_on_nfs = || self.file_system().is_ok_and(|found| found.magic == FileSystem::NFS);
+        if *self.is_on_nfs.get_or_init(is_on_nfs) {
+            return self.sync();
         }
         let duplicate = match self.try_clone() {
             Err(cause) if matches!(cause.raw_os_error(), Some(libc::EMFILE | libc::ENFILE)) => return self.sync(),

@@ -201,11 +201,11 @@ hints! {
     "trib_overlap" overlap: Overlap = Overlap::Any, Overlap::CODEC, "",
         "Ranks write the same bytes, and the program relies on the order of ranks.";
     /// Path of a JSON file with what was measured on this machine. By the costs of messages (`trib-lab tune machine` writes them)
-    /// `auto` chooses kernels. The costs of calls on files (`trib doctor --measure` prints them) are used in place of what the
-    /// library would measure, and do not change. Empty: the costs of messages of a typical cluster, and measured costs of calls.
-    /// So also if the library cannot use the file; it then prints a line on standard error. It reads the file once.
+    /// `auto` chooses kernels. The costs of calls on files (`trib doctor --measure` prints them) take the place of those that the
+    /// library would measure, and do not change. Without the file, the library assumes the costs of messages of a typical
+    /// cluster, and measures calls. If it cannot use the file, it prints a line on standard error. It reads the file once.
     "trib_machine" machine: String = String::new(), PATH, "",
-        "Messages cost much more, or less, than on most clusters; or every run must choose the same paths, however fast the file is.";
+        "Messages cost much more, or less, than on most clusters; or a choice must not depend on how fast the file is today.";
     /// Maximum size of a tiny call, in bytes of all ranks. One rank does all I/O of a tiny call: rank 0, if the data fits into
     /// the first agreement; otherwise the first aggregator. With more aggregators every rank would send one message to each of
     /// them. 0: no call is tiny.

@@ -157,9 +157,10 @@ impl Links for HostLinks {
         let out = self.free.entry((from, true)).or_default();
         let left = (*out).max(sent.now);
         *out = left + takes;
+        // A message that cannot leave yet does not keep the link of its receiver from others.
         let into = self.free.entry((to, false)).or_default();
-        *into = (*into).max(left) + takes;
-        *into + LATENCY[0]
+        *into = (*into).max(sent.now) + takes;
+        (*into).max(left + takes) + LATENCY[0]
     }
 }
 

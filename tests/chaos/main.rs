@@ -9,6 +9,7 @@ use std::time::{Duration, SystemTime};
 
 use tributary::{BufferLayout, Extent, Extents, File, Hints, Mode};
 use tributary_testing::chaos::{run_found, run_many};
+use tributary_testing::regret::{Bed, Regret, programs};
 use tributary_testing::virtual_time::file::{Faults, Opener};
 use tributary_testing::virtual_time::tasks::Ended;
 use tributary_testing::virtual_time::{Delays, Place, run};
@@ -82,6 +83,24 @@ fn hosts_of_a_slow_file_use_aggregators() {
     assert_eq!(once(Duration::from_millis(10), ""), ["exchange"; 3]);
     assert_eq!(once(Duration::from_millis(10), "trib_host_domains=enable"), ["shared"; 3]);
     assert_eq!(once(Duration::from_micros(20), ""), ["shared"; 3]);
+}
+
+/// On two beds, no way that a hint forces is much faster than the engine's own choice.
+#[test]
+fn the_engine_chooses_well() {
+    let wanted = ["E3SM-IO F", "IOR 64 KiB x 32"];
+    for bed in [
+        Bed { hosts: 2, latency: 1_000, rate: 25, servers: Some(4), link: 900 },
+        Bed { hosts: 4, latency: 5_000, rate: 100, servers: None, link: 100 },
+    ] {
+        let programs = programs(16);
+        for name in wanted {
+            let program = programs.iter().find(|program| program.name == name).unwrap();
+            let regret = Regret::of(bed, program);
+            println!("{:.3} {} on {bed}", regret.times(), program.name);
+            assert!(regret.times() < 1.3, "{regret:?}");
+        }
+    }
 }
 
 /// Ranks that wait for a rank that does not call are found at once, and the run says so.

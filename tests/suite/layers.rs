@@ -91,7 +91,7 @@ const ENGINE: &[(&str, usize, usize, &str)] = &[
     ("exchange", 3, 8, "rounds of messages to aggregators"),
     ("shared", 3, 9, "windows in the memory of a host"),
     ("io", 2, 36, "the file: handle, window queue, holes, late writes"),
-    ("choose", 1, 59, "the path, windows, layers; every threshold"),
+    ("choose", 1, 60, "the path, windows, layers; every threshold"),
     ("trace", 0, 28, "told what happens; knows no other room"),
 ];
 

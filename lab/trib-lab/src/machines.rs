@@ -39,7 +39,12 @@ pub fn machine(name: &str) -> Result<Machine, Failure> {
 
 /// Returns the machine in a file that `trib-lab tune machine` wrote.
 fn measured(name: &str, text: &str) -> Result<Machine, Failure> {
-    let costs = tributary::machine::parse(name, text.as_bytes())?;
+    let known = tributary::machine::parse(name, text.as_bytes())?;
+    let costs = known.messages.ok_or_else(|| {
+        Failure::new(format!(
+            "machine: {name}: it has no costs of messages; allowed: a file of `trib-lab tune machine`"
+        ))
+    })?;
     let file: serde_json::Value = serde_json::from_str(text)?;
     let number = |key| file[key].as_u64().filter(|number| *number > 0).unwrap_or(1);
     let ranks_per_node = number("ranks").div_ceil(number("nodes"));

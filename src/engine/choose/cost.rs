@@ -27,7 +27,7 @@ pub struct FileSpeed {
     /// Bytes times time.
     bt: f64,
     /// True if the times were stated; they do not change then.
-    is_stated: bool,
+    pub is_stated: bool,
 }
 
 wire::fields!(struct FileSpeed { rr, rb, bb, rt, bt, is_stated });
@@ -58,16 +58,10 @@ pub struct FileWork {
 }
 
 impl FileSpeed {
-    /// Takes the times that a machine file states, which then do not change. `None`: forgets stated times.
-    pub fn set_known(&mut self, costs: Option<FileCosts>) {
-        match costs {
-            Some(FileCosts { call_seconds, byte_seconds }) => {
-                let (rt, bt) = (STATED * call_seconds * 1e9, STATED * byte_seconds * 1e9);
-                *self = Self { rr: STATED, rb: 0.0, bb: STATED, rt, bt, is_stated: true };
-            }
-            None if self.is_stated => *self = Self::default(),
-            None => {}
-        }
+    /// Returns the times that a machine file states. They do not change.
+    pub fn stated(FileCosts { call_seconds, byte_seconds }: FileCosts) -> Self {
+        let (rt, bt) = (STATED * call_seconds * 1e9, STATED * byte_seconds * 1e9);
+        Self { rr: STATED, rb: 0.0, bb: STATED, rt, bt, is_stated: true }
     }
 
     /// Learns from the calls of one writer. Ignores times too short to be measured.
@@ -196,6 +190,11 @@ pub struct Ways {
 wire::fields!(struct Ways { speed, exchange, by_exchange, has_chosen, is_in_doubt });
 
 impl Ways {
+    /// Returns the ways over a file whose times a machine file states.
+    pub fn stated(costs: FileCosts) -> Self {
+        Self { speed: FileSpeed::stated(costs), ..Self::default() }
+    }
+
     /// Learns from the messages of an exchange in which an aggregator got `bytes` bytes.
     pub fn exchanged(&mut self, bytes: f64, nanos: f64) {
         let seen = nanos / bytes.max(1.0);
@@ -306,14 +305,11 @@ mod tests {
 
     #[test]
     fn stated_times_do_not_change() {
-        let mut speed = speed(1e6, 10.0, &[(1.0, 40.0 * KIB)]);
-        speed.set_known(Some(FileCosts { call_seconds: 5e-3, byte_seconds: 1e-8 }));
+        let mut speed = FileSpeed::stated(FileCosts { call_seconds: 5e-3, byte_seconds: 1e-8 });
         speed.observe(FileWork { rounds: 1.0, bytes: 0.0, nanos: 1e9 });
         let (of_call, of_byte) = speed.nanos();
         assert!((of_call / 5e6 - 1.0).abs() < 1e-3 && (of_byte / 10.0 - 1.0).abs() < 1e-3, "{of_call}, {of_byte}");
         assert!((450 << 10..550 << 10).contains(&speed.bytes_in_call()), "{}", speed.bytes_in_call());
-        speed.set_known(None);
-        assert!(!speed.is_known(), "the next file states nothing");
     }
 
     #[test]

@@ -140,10 +140,15 @@ impl Learned {
         KEPT.with(|kept| kept.lock().unwrap_or_else(PoisonError::into_inner).get(&key).cloned()).unwrap_or_default()
     }
 
-    /// Keeps this for the next file on a file system. Local.
+    /// Keeps this for the next file on a file system, except what follows from stated times. Local.
     pub fn keep(&self, key: FileSystemKey) {
         if key != 0 {
-            KEPT.with(|kept| kept.lock().unwrap_or_else(PoisonError::into_inner).insert(key, self.clone()));
+            KEPT.with(|kept| {
+                let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
+                let before = kept.entry(key).or_default();
+                let ways = if self.ways.speed.is_stated { before.ways } else { self.ways };
+                *before = Self { ways, ..self.clone() };
+            });
         }
     }
 

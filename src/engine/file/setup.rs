@@ -9,6 +9,7 @@ use crate::collectives::team::Team;
 use crate::drivers::{Mode, OpenStorage, Storage, driver};
 use crate::engine::agree::first::VoteTerms;
 use crate::engine::choose::MOST_WRITERS;
+use crate::engine::choose::cost::Ways;
 use crate::engine::choose::learned::{FileSystemKey, Learned};
 use crate::engine::choose::rules::Rules;
 use crate::engine::choose::windows::WindowPlanner;
@@ -137,7 +138,9 @@ impl Setup {
         // Each host may have its own copy of a file that is only read, so do not compare identities.
         let identity = identity.filter(|_| several && mode != Mode::Read);
         let mut learned = if hints.aggregators_fixed { Learned::default() } else { learned };
-        learned.ways.speed.set_known(machine.files);
+        if let Some(costs) = machine.files {
+            learned.ways = Ways::stated(costs);
+        }
         // Bytes that are buffered have no times.
         let is_fixed = hints.aggregators_fixed || hints.write_behind != Some(0);
         let call_costs = [Direction::Write, Direction::Read].map(|direction| match is_fixed {

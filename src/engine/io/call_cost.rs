@@ -50,8 +50,7 @@ impl CallCost {
 
     /// Returns a stated cost on a file system that locks `unit` bytes together, which does not change.
     pub fn known(unit: u64, costs: FileCosts) -> Self {
-        let mut speed = FileSpeed::default();
-        speed.set_known(Some(costs));
+        let speed = FileSpeed::stated(costs);
         let fixed = Self::fixed(unit);
         let bytes = speed.bytes_in_call().max(fixed.least);
         Self { bytes: bytes.into(), nanos: (speed.nanos().0 as u64).into(), is_known: true.into(), ..fixed }

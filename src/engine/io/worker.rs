@@ -68,6 +68,8 @@ pub struct Worker {
     finished: Receiver<WindowDone>,
     outbox: Sender<WindowDone>,
     threads: Vec<Job>,
+    /// True if the system has refused another thread.
+    is_refused: bool,
     shared: Arc<WorkerShared>,
 }
 
@@ -122,7 +124,7 @@ impl Worker {
         let (waiting, is_slow, failed) = Default::default();
         let busy = Mutex::new(Busy { running: 0, counted: clock::now() });
         let shared = Arc::new(WorkerShared { storage, waker, inbox, waiting, busy, is_slow, failed });
-        let mut worker = Self { jobs, finished, outbox, threads: Vec::new(), shared };
+        let mut worker = Self { jobs, finished, outbox, threads: Vec::new(), is_refused: false, shared };
         worker.start_thread()?;
         Ok(worker)
     }
@@ -146,7 +148,9 @@ impl Worker {
         if self.shared.is_slow.load(Ordering::Relaxed) {
             let wanted = self.shared.waiting.load(Ordering::Relaxed).min(MOST_WRITERS) as usize;
             // If the system starts no thread, the existing threads do the work.
-            while self.threads.len() < wanted && self.start_thread().is_ok() {}
+            while self.threads.len() < wanted && !self.is_refused {
+                self.is_refused = self.start_thread().is_err();
+            }
         }
     }
 

@@ -17,11 +17,13 @@ fn main() -> ExitCode {
         }
         let value = words.next().and_then(|value| value.parse::<u64>().ok());
         match (word.as_str(), value) {
-            ("--beds", Some(value)) => count = value as usize,
+            ("--beds", Some(value)) if value > 0 => count = value as usize,
             ("--ranks", Some(value)) if value.isqrt().pow(2) == value && value >= 16 => ranks = value as usize,
             ("--seed", Some(value)) => seed = value,
             _ => {
-                eprintln!("error: argument {word}; allowed: --beds N, --seed N, --ranks N with N a square from 16 on");
+                eprintln!(
+                    "error: argument {word}; allowed: --beds N from 1 on, --seed N, --ranks N with N a square from 16 on"
+                );
                 return ExitCode::from(2);
             }
         }

@@ -11,7 +11,7 @@ pub struct DoctorOptions {
     /// A file or a directory: check its file system and stripes.
     #[arg(long, value_name = "PATH", default_value = DEFAULT_PATH)]
     pub path: PathBuf,
-    /// Measure calls on files in this directory, for up to ten seconds: writes 40 to 512 MiB to a new file, and removes it. Prints a
+    /// Measure calls on files in this directory, for about ten seconds, longer on a slow file: writes 40 to 512 MiB to a new file, and removes it. Prints a
     /// file for the hint trib_machine. Under a launcher with one process a host, all hosts write at the same time.
     #[arg(long, value_name = "DIRECTORY", conflicts_with = "path")]
     pub measure: Option<PathBuf>,

@@ -50,7 +50,7 @@ pub fn of(findings: &Findings) -> String {
             "trib_machine",
             format!("a file of this line, named by the hint, keeps these numbers: {}", measured.file()),
         );
-        line("site", format!("a line of tributary.conf for all users: hints {}/* trib_machine=FILE", name.display()));
+        line("site", format!("a line of tributary.conf for all users: hints {}/*:trib_machine=FILE", name.display()));
     }
     for (name, value) in &findings.settings.variables {
         line("variable", format!("{name}={value}"));

@@ -16,6 +16,8 @@ use crate::numbers::brief as time;
 const SMALL: usize = 4 << 10;
 const LARGE: usize = 8 << 20;
 const WRITES: [usize; 2] = [5, 64];
+/// Minimum number of seconds of a byte: no host writes 1 TB/s.
+const LEAST_BYTE: f64 = 1e-12;
 /// Minimum number of bytes and seconds of calls that show what a byte of the file takes.
 const SHOWN: (u64, f64) = (8 << 20, 5e-3);
 
@@ -89,7 +91,7 @@ impl FileSpeed {
         let (data, begin) = (vec![1; LARGE], Instant::now());
         let mut times = [Vec::new(), Vec::new()];
         for round in 0..WRITES[1] {
-            if round > WRITES[0] && begin.elapsed() > most {
+            if round >= WRITES[0] && begin.elapsed() > most {
                 break;
             }
             // Between the pieces are gaps.
@@ -107,7 +109,7 @@ impl FileSpeed {
             times.sort_by(f64::total_cmp);
             times[times.len() / 2]
         });
-        let byte_seconds = ((large - small) / (LARGE - SMALL) as f64).max(0.0);
+        let byte_seconds = ((large - small) / (LARGE - SMALL) as f64).max(LEAST_BYTE);
         // A processor with other work may make large writes slow; no call is free.
         let call_seconds = (small - SMALL as f64 * byte_seconds).max(small / 2.0);
         Ok(Self { call_seconds, byte_seconds, from: format!("measured in {}", folder.display()) })
