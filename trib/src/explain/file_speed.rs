@@ -117,7 +117,9 @@ impl FileSpeed {
 
     /// Returns the text of a file for the hint `trib_machine`.
     pub fn file(&self) -> String {
-        FileCosts { call_seconds: self.call_seconds, byte_seconds: self.byte_seconds }.text()
+        // More digits would only be noise.
+        let short = |seconds: f64| format!("{seconds:.2e}").parse().unwrap_or(seconds);
+        FileCosts { call_seconds: short(self.call_seconds), byte_seconds: short(self.byte_seconds) }.text()
     }
 
     /// Returns the costs as text.
