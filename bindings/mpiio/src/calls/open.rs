@@ -85,8 +85,6 @@ pub fn open(function: &'static InterposedFunction, arguments: &[Word]) -> Answer
     let opened = name.to_owned();
     let prefix = prefixed(name.to_bytes()).map(|all| all.prefix);
     named(name, 1, function, &arguments, move |code| {
-        // The info is dropped only now: MPI has read it.
-        let asked_hints = for_mpi.map(|(_, asked)| asked);
         if code as c_int != SUCCESS {
             if let Some(Ok(Ok(TakenFile { endpoint, seat, .. }))) = taken {
                 seat.keep(endpoint);
@@ -124,6 +122,11 @@ pub fn open(function: &'static InterposedFunction, arguments: &[Word]) -> Answer
         let handle = unsafe { *(handle as *const Word) };
         let mut backend = Backend::new(path.into(), amode, is_first, runner, seat);
         (backend.is_reported, backend.has_one_rank) = (is_reported, ranks == 1);
+        // The info lives until here, where MPI has read it.
+        let asked_hints = for_mpi.map(|(info, asked)| {
+            info.repeat(handle);
+            asked
+        });
         let has_own = has_own && asked_hints.is_some() && own_handle::is_of_nfs_driver(handle);
         let known = match &backend.runner {
             Runner::NotOpened(unopened) => unopened.identity,

@@ -4,15 +4,16 @@ use std::ffi::c_int;
 use std::ops::Range;
 use std::sync::Arc;
 
-use tributary::Direction;
 use tributary::access::OwnedAccess;
 use tributary::engine::CallForm;
+use tributary::{Direction, Error};
 
 use super::step::Step;
 use crate::entry::Answer;
 use crate::file::arguments::CallArguments;
 use crate::file::counts::NOT_COLLECTIVE;
 use crate::file::files::{self, SharedFile};
+use crate::file::pending::CallTicket;
 use crate::file::sieving::{Sieving, WriteRoute};
 use crate::file::{backend, pending, report};
 use crate::mpi::abi::word::{Word, to_word};
@@ -108,17 +109,34 @@ pub fn write_at(
             });
         }
         WriteRoute::Pieces => {
-            if let Some(written) = sieving.pieces.transfer(access.lent(), true) {
-                // SAFETY: the status of the program's call.
-                unsafe { status::set(call.result as *mut _, *written.as_ref().unwrap_or(&0)) };
-                return match written {
-                    Ok(_) => then(to_word(SUCCESS)),
+            // On NFS this call goes the way of blocking ones, which take no lock.
+            let own = shared.as_ref().and_then(|shared| shared.own.as_ref());
+            if let Some(written) = own.unwrap_or(&sieving.pieces).transfer(access.lent(), own.is_none()) {
+                if let Some(shared) = shared.as_ref().filter(|_| own.is_some()) {
+                    shared.counts().past_cache += 1;
+                }
+                return match written.and_then(|bytes| tell(&call, at, bytes)) {
+                    Ok(()) => then(to_word(SUCCESS)),
                     Err(error) => Answer::Raise { file: first, error, prints: true },
                 };
             }
         }
     }
     Answer::call(at, arguments, then)
+}
+
+/// Sets the status of a call that has written this number of bytes, or makes its request, which is complete.
+///
+/// # Errors
+/// Any error of the MPI library.
+fn tell(call: &CallArguments, function: &'static InterposedFunction, bytes: u64) -> Result<(), Error> {
+    if call.form.ending == CallForm::Blocking {
+        // SAFETY: the status of the program's call.
+        unsafe { status::set(call.result as *mut _, bytes) };
+        return Ok(());
+    }
+    // SAFETY: the request of the program's call; a file is open, so MPI is initialised.
+    unsafe { CallTicket::make_ended((call.file, function), bytes, call.result as *mut _) }
 }
 
 /// A lock on a range of a file, which is released when it is dropped.
@@ -143,13 +161,17 @@ impl Drop for LockedRange {
 }
 
 /// Returns the access of an independent write at an explicit offset, if MPI is kept from data sieving on the file, this library
-/// knows the access, and it may have several pieces. None on NFS, where ranks write through handles of their own. Local.
+/// knows the access, and it may have several pieces. On NFS, where blocking calls have gone through a handle of this library's own
+/// already, only for others of several pieces. Local.
 fn known_access<'a>(
     shared: &'a SharedFile,
     form: Form,
     arguments: &[Word],
 ) -> Option<(&'a Sieving, OwnedAccess<'a>, CallArguments)> {
-    let sieving = shared.sieving.as_ref().filter(|_| shared.own.is_none())?;
+    let sieving = shared.sieving.as_ref()?;
+    if shared.own.is_some() && form.ending == CallForm::Blocking {
+        return None;
+    }
     let call = CallArguments::parse(Form { place: Position::Offset, ..form }, arguments)?;
     let (_, view) = shared.pointer().own()?;
     if view.is_contiguous() && call.has_one_piece_of_memory() {
@@ -157,7 +179,7 @@ fn known_access<'a>(
     }
     // SAFETY: the program's buffer is valid for its count and datatype, and nobody writes to it during the call.
     let access = unsafe { call.access(&View::Engine(view), None) }.ok()?;
-    Some((sieving, access, call))
+    (shared.own.is_none() || access.file.count() > 1).then_some((sieving, access, call))
 }
 
 /// Returns the offset, in etypes, and the number of bytes of an independent read or write; None if it is unknown.

@@ -89,7 +89,6 @@ fn test(function: &'static InterposedFunction, arguments: &[Word]) -> Answer {
 }
 
 fn wait(function: &'static InterposedFunction, arguments: &[Word]) -> Answer {
-    static TEST: InterposedFunction = InterposedFunction::new(function_name!("PMPI_Test"));
     let [request, status] = *arguments else { return Answer::Pass };
     // SAFETY: the argument of MPI_Wait points to the program's request.
     let mine = (request != 0).then(|| unsafe { MPI_Request::at(request as *const c_void) });
@@ -99,7 +98,15 @@ fn wait(function: &'static InterposedFunction, arguments: &[Word]) -> Answer {
             Err(code) => one(code),
         };
     }
-    one(until(function, |flag| TEST.call(&[request, flag, status])))
+    one(until(function, |flag| test_one(request, flag, status)))
+}
+
+/// Completes the request at an address if it has ended, by MPI_Testany: in MPICH 4.3 and 5.0 (4.3.2, 5.0.2) MPI_Test ends the job
+/// if MPI_Request_get_status has found an independent write or read ended, and MPI_Wait does not.
+fn test_one(request: Word, flag: Word, status: Word) -> Word {
+    static TEST_ANY: InterposedFunction = InterposedFunction::new(function_name!("PMPI_Testany"));
+    let mut index: c_int = 0;
+    TEST_ANY.call(&[1, request, (&raw mut index) as Word, flag, status])
 }
 
 fn wait_any(function: &'static InterposedFunction, arguments: &[Word]) -> Answer {
@@ -245,7 +252,6 @@ impl TakenRequests {
     /// flight meanwhile. Returns MPI's code for a function that completes all: MPI_ERR_IN_STATUS if any failed. An error is a
     /// return code for the program.
     fn complete(&self, function: &InterposedFunction, requests: Word) -> Result<Word, Word> {
-        static TEST: InterposedFunction = InterposedFunction::new(function_name!("PMPI_Test"));
         let mut codes = vec![SUCCESS; self.requests.0.len()];
         let mut left: Vec<usize> = (0..codes.len()).collect();
         let mut rest = PollPause::default();
@@ -258,7 +264,7 @@ impl TakenRequests {
                 let mut flag: c_int = 0;
                 let place = MPI_Request::place(requests, index);
                 let status = get_status::place(self.statuses, index);
-                codes[index] = TEST.call(&[place, (&raw mut flag) as Word, status]) as c_int;
+                codes[index] = test_one(place, (&raw mut flag) as Word, status) as c_int;
                 codes[index] == SUCCESS && flag == 0
             });
             if left.is_empty() {

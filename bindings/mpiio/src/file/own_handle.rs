@@ -5,10 +5,13 @@
 //! handle go past the host's cache, so a byte is on the server when the call that writes it returns, and a later read on
 //! any host gets it. They take no locks.
 //!
-//! MPI still runs other calls on the file: non-blocking calls, calls at the shared file pointer, calls with views that this
-//! library does not know, calls in atomic mode. ROMIO locks and writes exactly the bytes of such a call, and its lock drops what
-//! the host has cached. But data sieving also reads and writes back the bytes between the pieces of a call, under a lock that
-//! calls through this handle do not wait for. So MPI does not sieve such a file ([`crate::file::sieving`]).
+//! So do writes that do not block and have several pieces: ROMIO's driver for NFS would write them by data sieving, whatever the hint
+//! says (MPICH 4.0.2). It would read and write back the bytes between the pieces, under a lock that calls through this handle do
+//! not wait for ([`crate::file::sieving`]).
+//!
+//! MPI still runs other calls on the file: reads that do not block, writes of one piece, calls at the shared file pointer, calls with
+//! views that this library does not know, calls in atomic mode. ROMIO locks and writes exactly the bytes of one piece, and its lock
+//! drops what the host has cached.
 //!
 //! The other kind writes the pieces of strided writes that MPI must not write by data sieving, on any file system.
 

@@ -174,6 +174,12 @@ pub fn is_open_mpi() -> bool {
     *IS.get_or_init(|| library().starts_with("Open MPI"))
 }
 
+/// Returns true if the program's MPI library is Open MPI 5 or later. Local.
+pub fn is_open_mpi_5() -> bool {
+    let of = |text: &str| text.strip_prefix("Open MPI v")?.split('.').next()?.parse::<u32>().ok();
+    is_open_mpi() && of(&library()).is_some_and(|major| major >= 5)
+}
+
 /// Returns the bits of this library's version and of its layout of shared memory.
 fn version() -> u64 {
     fingerprint([env!("CARGO_PKG_VERSION").as_bytes(), &MEMORY_LAYOUT.to_le_bytes()]) & ((1 << VERSION_BITS) - 1)

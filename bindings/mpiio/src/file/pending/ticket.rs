@@ -28,7 +28,7 @@ use crate::mpi::error_handler::raise;
 use crate::mpi::interposition;
 use crate::mpi::next::{Form, InterposedFunction};
 
-/// A collective call in flight: its file, its function, its request and its result.
+/// A call in flight: its file, its function, its request and its result.
 pub struct CallTicket {
     /// Handle of the file.
     pub file: Word,
@@ -112,6 +112,26 @@ impl CallTicket {
         requests().insert(request, self.clone());
         PENDING.fetch_add(1, Ordering::Relaxed);
         Ok(())
+    }
+
+    /// Stores at `place` the request of a call of `function` that has ended and has moved this number of bytes.
+    ///
+    /// # Errors
+    /// Any error of the MPI library.
+    ///
+    /// # Safety
+    /// As for [`CallTicket::make_request`].
+    pub unsafe fn make_ended(
+        (file, function): (Word, &'static InterposedFunction),
+        bytes: u64,
+        place: *mut MPI_Request,
+    ) -> Result<(), Error> {
+        let ticket = Self::new(file, function, true);
+        ticket.begins();
+        // SAFETY: the caller's promise.
+        let made = unsafe { ticket.make_request(place) };
+        ticket.end(Ok(Ended::Moved(bytes)));
+        made
     }
 
     /// Returns the return code for the program: an error class if the call failed, otherwise success, also while the

@@ -1,13 +1,17 @@
 //! The infos with which MPI is kept from data sieving in writes.
 
+use std::ffi::c_int;
 use std::sync::OnceLock;
 
-use tributary_abi::{MPI_Info_free, handles};
+use tributary_abi::{MPI_Info_free, function_name, handles};
 use tributary_bindings::info::{entries, made_of};
 
 use crate::file::sieving::Sieving;
 use crate::mpi::abi::word::Word;
-use crate::mpi::abi::{MPI_Info, is_world_there};
+use crate::mpi::abi::{MPI_Info, SUCCESS, is_world_there};
+use crate::mpi::error_handler::returning;
+use crate::mpi::next::InterposedFunction;
+use crate::opening::offer::is_open_mpi_5;
 
 /// The hint that chooses data sieving in writes.
 pub const HINT: &str = "romio_ds_write";
@@ -73,6 +77,27 @@ impl InfoForMpi {
         let asked = asked.sieving?;
         *place = own.as_word();
         Some((own, asked))
+    }
+
+    /// Gives MPI this info after it has opened the file `handle`, if it has ignored the info of MPI_File_open: ROMIO of Open MPI 5
+    /// (5.0.11) does, and takes that of MPI_File_set_info. Collective over the ranks of the file, on all of which MPI is the same.
+    pub fn repeat(&self, handle: Word) {
+        static GET: InterposedFunction = InterposedFunction::new(function_name!("PMPI_File_get_info"));
+        static SET: InterposedFunction = InterposedFunction::new(function_name!("PMPI_File_set_info"));
+        if !is_open_mpi_5() {
+            return;
+        }
+        let mut used = handles().info_null;
+        if returning(handle, || GET.call(&[handle, (&raw mut used) as Word])) as c_int != SUCCESS {
+            return;
+        }
+        let used = Self::from_raw(used);
+        // SAFETY: the info that MPI has made for this call.
+        let is_ignored = unsafe { entries(used.info) }.iter().any(|(key, value)| key == HINT && value != NEVER);
+        if is_ignored {
+            // If this fails, MPI sieves as it would without this library.
+            returning(handle, || SET.call(&[handle, self.as_word()]));
+        }
     }
 
     /// Returns the info as an argument of a call.

@@ -5,7 +5,8 @@ use tributary_testing::fault_sweep::most_tried;
 
 use super::{HOSTS, is_ok, launch, prints_ok};
 use crate::common::family::{Family, ours};
-use crate::common::launch::{Outcome, is_component};
+use crate::common::launch::{Launch, Outcome, is_component};
+use crate::common::programs::{compile, preloadable};
 
 /// Hint with which MPI sieves wherever it may.
 const SIEVED: &str = "romio_ds_write=enable";
@@ -55,6 +56,22 @@ fn strided_writes_before_a_call_in_which_others_are() {
 fn strided_writes_beside_calls_of_one_rank() {
     for how in ["alone", "apart", "apart_read", "mixed"] {
         nothing_is_lost(how, SMALL, &[]);
+    }
+}
+
+/// ROMIO's driver for NFS sieves whatever the hints say, and locks each call: a file on NFS, and one for which the program asks for
+/// that driver.
+#[test]
+fn strided_writes_beside_others_by_the_driver_for_nfs() {
+    if ours() != Family::Mpich {
+        return;
+    }
+    for how in ["nonblocking", "mixed"] {
+        for file in ["nfs:small", "nfs/small"] {
+            let launch = Launch::new(2, &compile("legal/sieve_beside.c")).arg(file);
+            let launch = ["30", how].iter().chain(&SMALL).fold(launch, |launch, argument| launch.arg(*argument));
+            prints_ok(&launch.with_library().also_preload(&preloadable("nfs")).run(), &format!("{file} {how}"));
+        }
     }
 }
 

@@ -167,7 +167,7 @@ class Completion {
         for (int i = 0; i < count(); i++) {
             if (!chosen[i] || !chosen[i]->is_active)
                 continue;
-            if (way == 8)
+            if (way == 8 && !(chosen[i]->is_persistent && ends_persistent_early()))
                 MUST(MPI_Request_get_status(requests[i], &flag, s ? &status : MPI_STATUS_IGNORE));
             if (way == 7)
                 MUST(MPI_Test(&requests[i], &flag, &status));
