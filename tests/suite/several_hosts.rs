@@ -318,7 +318,8 @@ fn hosts_do_not_write_back_what_others_write() {
                 let (host, place) = (rank / 3, rank % 3);
                 let base = host * (gap / 2) + place * 200;
                 let own = Extents::strided(base, 150, gap as i64, 30).unwrap();
-                let hints = "trib_shared_memory=enable;trib_ranks_per_node=3;romio_ds_write=enable;trib_tiny_call=0";
+                let hints = "trib_shared_memory=enable;trib_ranks_per_node=3;romio_ds_write=enable;trib_tiny_call=0;\
+                    trib_aggregators_fixed=true";
                 let mut file = File::open(endpoint, &path, Mode::Create, Hints::parse(hints).unwrap()).unwrap();
                 let bytes = vec![rank as u8 + 1; own.bytes() as usize];
                 let report = file.write_all(&own, &BufferLayout::Contiguous, &bytes).unwrap();

@@ -320,7 +320,7 @@ impl OpeningVote<'_> {
             self.file.call_costs[0].learn(work);
         }
         let left = &agreed.shape.left;
-        let movers = planner.movers(left, learned.paces);
+        let movers = planner.movers(left, learned);
         agreed.shape.apart = Some(learned.ways.weigh(part, left, movers));
         agreed.decision = self.rules.decide(&agreed.shape);
     }
@@ -394,6 +394,9 @@ impl Combine for OpeningVote<'_> {
             (Path::Hosts, _) => self.weigh_hosts(&mut agreed),
             (Path::Windows | Path::Direct, Some(arena)) => self.weigh_windows(arena, &mut agreed),
             _ => {}
+        }
+        if let (Path::Exchange, Some(weighing)) = (agreed.decision.path, &self.weighing) {
+            agreed.shape.slow_call = weighing.learned.ways.speed.call();
         }
         let done = match (agreed.decision.path, &self.storage, self.arena) {
             _ if agreed.failed.is_some() => Ok(()),

@@ -4,10 +4,10 @@
 use tributary_base::wire;
 
 use crate::access::{AccessStats, Direction, Extent};
-use crate::engine::choose::learned::{Paces, best_windows};
+use crate::engine::choose::learned::{Paces, WindowCost};
 use crate::engine::choose::{
-    CACHED_RING, COPIED, LEAST_EXCHANGED, LEAST_LEARNED, MESSAGE_IN_WINDOW, MOST_WRITERS, WINDOW, WINDOWS_AHEAD,
-    WINDOWS_IN_CALL,
+    CACHED_RING, COPIED, LEAST_EXCHANGED, LEAST_LEARNED, MESSAGE_IN_WINDOW, MOST_WRITERS, PRIOR_EXCHANGE, WINDOW,
+    WINDOWS_AHEAD, WINDOWS_IN_CALL,
 };
 
 /// Maximum number of bytes of the ring of windows in shared memory.
@@ -159,13 +159,14 @@ impl ExchangeWindows {
     /// window if they fit.
     ///
     /// Each aggregator gets several windows, so that it fills one while it writes others. More windows cost more messages: a
-    /// rank sends one for each window in which it has bytes. If `learned` has the paces of an earlier call, and the cost of a
-    /// window in nanoseconds, the number of windows follows from them.
+    /// rank sends one for each window in which it has bytes, and more calls on the file. If the `paces` of an earlier call are known,
+    /// the number of windows follows from them and the `cost` of a window.
     pub fn of(
         amount: &AccessStats,
         (senders, aggregators): (usize, usize),
         (largest, unit): (u64, u64),
-        learned: Option<(Paces, u64)>,
+        paces: Option<Paces>,
+        cost: WindowCost,
     ) -> Self {
         let AccessStats { bytes, .. } = *amount;
         let (range, bytes, aggregators) = (amount.span().max(1), bytes.max(1), aggregators as u64);
@@ -174,9 +175,15 @@ impl ExchangeWindows {
             let least = u128::from(least) * u128::from(range.max(bytes)) / u128::from(bytes);
             u64::try_from(least).unwrap_or(u64::MAX)
         };
-        let (wanted, least) = match learned {
-            None => (WINDOWS_IN_CALL, MESSAGE_IN_WINDOW.saturating_mul(senders as u64).max(LEAST_EXCHANGED)),
-            Some((paces, cost)) => (best_windows(paces.nanos(bytes / aggregators), cost), LEAST_LEARNED),
+        let part = bytes / aggregators;
+        let (wanted, least) = match paces {
+            Some(paces) => (cost.best_windows(paces.nanos(part)), LEAST_LEARNED),
+            None => {
+                let messages = part.saturating_mul(PRIOR_EXCHANGE as u64);
+                let wanted = if cost.call > 0 { cost.best_windows((messages, u64::MAX)) } else { WINDOWS_IN_CALL };
+                let least = MESSAGE_IN_WINDOW.saturating_mul(senders as u64).max(LEAST_EXCHANGED);
+                (wanted.min(WINDOWS_IN_CALL), least)
+            }
         };
         let window = range.div_ceil(aggregators.saturating_mul(wanted)).max(with_holes(least));
         // Otherwise two windows would have bytes in one page, and the second one would read what the first has written.
@@ -219,7 +226,8 @@ mod tests {
     fn windows_follow_from_the_data() {
         let of = |span, bytes, senders, unit| {
             let amount = AccessStats { start: 0, end: span, bytes, ..AccessStats::NONE };
-            let ExchangeWindows { window, open } = ExchangeWindows::of(&amount, (senders, 4), (16 * MIB, unit), None);
+            let ExchangeWindows { window, open } =
+                ExchangeWindows::of(&amount, (senders, 4), (16 * MIB, unit), None, WindowCost::default());
             (window, open)
         };
         assert_eq!(of(128 * MIB, 128 * MIB, 16, 1), (MIB, 8), "32 for each aggregator");
@@ -236,7 +244,8 @@ mod tests {
         // 8 MiB of an aggregator take 82 ms in messages.
         let of = |file| {
             let paces = Paces { exchange: 10_000, file };
-            ExchangeWindows::of(&amount, (16, 4), (16 * MIB, 1), Some((paces, 500_000))).window
+            let cost = WindowCost { messages: 500_000, call: 0 };
+            ExchangeWindows::of(&amount, (16, 4), (16 * MIB, 1), Some(paces), cost).window
         };
         assert_eq!(of(10_000), (8 * MIB / 12).next_multiple_of(PAGE), "both take as long");
         assert_eq!(of(0), 8 * MIB, "there is nothing to overlap");

@@ -2,11 +2,11 @@
 
 use crate::access::{AccessStats, Direction};
 use crate::drivers::{Domains, Driver, DriverHints, Layout, Written};
+use crate::engine::choose::WINDOWS_AHEAD;
 use crate::engine::choose::cost::Movers;
 use crate::engine::choose::layers::Touched;
-use crate::engine::choose::learned::{CallTimes, Learned, Paces, probe_then_divide};
+use crate::engine::choose::learned::{CallTimes, Learned, Paces, WindowCost, probe_then_divide};
 use crate::engine::choose::windows::{ExchangeWindows, LARGEST_OPEN, WindowPlanner};
-use crate::engine::choose::{MESSAGE_NANOS, WINDOWS_AHEAD};
 use crate::engine::exchange::roles::Roles;
 use crate::engine::trace::path::Layering;
 use crate::error::Result;
@@ -112,7 +112,8 @@ impl ExchangePlanner {
         let written = Written { start: start.min(end), end, bytes, histogram };
         let divide = |senders| {
             let aggregators = roles.aggregators.len();
-            let ExchangeWindows { window, open } = self.windows(amount, (senders, aggregators), learned.paces);
+            let ExchangeWindows { window, open } =
+                self.windows(amount, (senders, aggregators), learned.paces, learned.call);
             let hints = DriverHints { cb_buffer_size: window, ..self.driver_hints.clone() };
             let equal = self.driver.domains(&self.layout, aggregators, written, &hints);
             (equal.in_shares(&learned.shares, self.layout.unit), open)
@@ -137,20 +138,21 @@ impl ExchangePlanner {
     }
 
     /// Returns the windows of an exchange of `amount` from `senders` ranks to `aggregators` aggregators; their size follows
-    /// from the amount, from the `paces` of an earlier call, or from a hint.
+    /// from the amount, from the `paces` of an earlier call and the nanoseconds of a `call` on the file, or from a hint.
     fn windows(
         &self,
         amount: &AccessStats,
         (senders, aggregators): (usize, usize),
         paces: Option<Paces>,
+        call: u64,
     ) -> ExchangeWindows {
         // Direct I/O needs large windows: what is less than `direct_from` bytes at both ends of a window is not direct.
         let several = if self.layout.direct_from.is_some() { WINDOWS_AHEAD } else { 1 };
         let unit = self.windows.unit().saturating_mul(several);
-        let learned = paces.map(|paces| (paces, self.window_nanos(senders)));
+        let cost = WindowCost::new(senders, self.roles.core(), call);
         let windows = match self.window {
             Some(window) => ExchangeWindows { window, open: 2 },
-            None => ExchangeWindows::of(amount, (senders, aggregators), (self.windows.memory, unit), learned),
+            None => ExchangeWindows::of(amount, (senders, aggregators), (self.windows.memory, unit), paces, cost),
         };
         ExchangeWindows { open: self.open.unwrap_or(windows.open), ..windows }
     }
@@ -161,16 +163,12 @@ impl ExchangePlanner {
         if layered { self.ranks.min(layers.local * self.nodes) } else { self.ranks }
     }
 
-    /// Returns the time that the messages of a window take if every sender has one, in nanoseconds.
-    fn window_nanos(&self, senders: usize) -> u64 {
-        (MESSAGE_NANOS as f64 * senders as f64 / self.roles.core()) as u64
-    }
-
     /// Returns those who can move the bytes of a call of `amount` between hosts, and the windows of aggregators that are not
     /// layered.
-    pub fn movers(&self, amount: &AccessStats, learned: Option<Paces>) -> Movers {
+    pub fn movers(&self, amount: &AccessStats, learned: &Learned) -> Movers {
         let aggregators = self.roles(amount.bytes).aggregators.len();
-        let ExchangeWindows { window, .. } = self.windows(amount, (self.ranks, aggregators), learned);
+        let ExchangeWindows { window, .. } =
+            self.windows(amount, (self.ranks, aggregators), learned.paces, learned.call);
         Movers { local: self.ranks.div_ceil(self.nodes), aggregators, window }
     }
 
@@ -187,8 +185,9 @@ impl ExchangePlanner {
         if self.is_fixed || aggregators.len() != self.roles.aggregators.len() {
             return false;
         }
-        let windows = |paces| self.windows(amount, (senders, aggregators.len()), paces);
-        let windows = self.window.is_none().then(|| (windows, self.window_nanos(senders)));
+        let call = learned.call;
+        let windows = |paces| self.windows(amount, (senders, aggregators.len()), paces, call);
+        let windows = self.window.is_none().then(|| (windows, WindowCost::new(senders, self.roles.core(), call)));
         let is_new = learned.connect(layers.layered.data);
         let was_timed = learned.timed;
         learned.learn(took, amount.bytes, aggregators, windows) || is_new || learned.timed != was_timed

@@ -145,6 +145,10 @@ impl File {
             state.agreed.decision = self.rules(team, direction).decide(&state.agreed.shape);
         }
         self.learn(team, direction, &state.agreed);
+        if let (Path::Exchange, Some(nanos)) = (state.agreed.decision.path, state.agreed.shape.slow_call) {
+            self.calls.learned.note_call(nanos);
+            self.setup.file.call_costs[0].suppose(nanos);
+        }
         if let (Some(write_behind), Direction::Write) = (&self.handle.write_behind, direction) {
             write_behind.agree(state.agreed.write_order());
         }
@@ -264,7 +268,7 @@ impl File {
         }
     }
 
-    /// Learns on rank 0 from a write of which each host had its own part what the file and the messages took. Local.
+    /// Learns on rank 0 what the file and the messages took in an exchange, or in a write of which each host had its own part. Local.
     fn learn_ways(&mut self, agreed: &Agreed, all: &CallOutcome) {
         let ways = &mut self.calls.learned.ways;
         if self.endpoint.rank() != 0 || !self.setup.exchange.learns() {
@@ -384,8 +388,9 @@ impl File {
         if let (Path::Exchange, Some(own), true) = (agreed.decision.path, own.as_ref(), shows && !*has_learned) {
             self.learn_times(&agreed.shape.left, own, all);
         }
-        let is_weighed = agreed.shape.apart.is_some() && matches!(agreed.decision.path, Path::Hosts | Path::Exchange);
-        if direction == Direction::Write && is_weighed {
+        let is_timed = agreed.decision.path == Path::Exchange
+            || agreed.shape.apart.is_some() && agreed.decision.path == Path::Hosts;
+        if direction == Direction::Write && is_timed {
             self.learn_ways(agreed, all);
         }
         let aggregators = self.setup.aggregators(agreed.decision.path, &agreed.shape.left);

@@ -28,7 +28,7 @@ use crate::mpi::abi::{MPI_Comm, MPI_Info, SUCCESS, is_intracommunicator, rank, r
 use crate::mpi::interposition::{self, is_first_rank};
 use crate::mpi::next::InterposedFunction;
 use crate::opening::channel::{self, TakenFile, Wants};
-use crate::opening::offer::is_open_mpi;
+use crate::opening::offer::open_mpi;
 
 /// File systems for which ROMIO has a driver of its own: `f_type` of statfs, and the prefix that selects the driver.
 const ROMIO_DRIVERS: [(u32, &str); 4] =
@@ -124,7 +124,9 @@ pub fn open(function: &'static InterposedFunction, arguments: &[Word]) -> Answer
         (backend.is_reported, backend.has_one_rank) = (is_reported, ranks == 1);
         // The info lives until here, where MPI has read it.
         let asked_hints = for_mpi.map(|(info, asked)| {
-            info.repeat(handle);
+            if open_mpi().is_some_and(|major| major >= 5) {
+                info.repeat(handle);
+            }
             asked
         });
         let has_own = has_own && asked_hints.is_some() && own_handle::is_of_nfs_driver(handle);
@@ -157,7 +159,7 @@ pub fn open(function: &'static InterposedFunction, arguments: &[Word]) -> Answer
 fn has_own_handle(path: &Path, (name, amode): (&CStr, c_int), asked: &Result<FileHints, Error>) -> bool {
     let is_wanted = asked.as_ref().is_ok_and(|asked| own_handle::is_wanted(path, amode, asked));
     let is_of_other_driver = prefixed(name.to_bytes()).is_some_and(|all| all.prefix != "nfs");
-    is_wanted && !is_of_other_driver && !is_open_mpi() && hints::left_by_site(&plain(name)).is_none()
+    is_wanted && !is_of_other_driver && open_mpi().is_none() && hints::left_by_site(&plain(name)).is_none()
 }
 
 /// Returns true if a file opened in the mode `amode` can be written at offsets.
@@ -232,7 +234,7 @@ fn named(
     arguments: &[Word],
     then: impl FnOnce(Word) -> Answer + 'static,
 ) -> Answer {
-    if !name.to_bytes().contains(&b':') || prefixed(name.to_bytes()).is_some() || is_open_mpi() {
+    if !name.to_bytes().contains(&b':') || prefixed(name.to_bytes()).is_some() || open_mpi().is_some() {
         return Answer::call(function, arguments, then);
     }
     let arguments = arguments.to_vec();
@@ -272,7 +274,7 @@ fn is_log_of_darshan(name: &CStr) -> bool {
 fn left_by_name(name: &CStr) -> Option<String> {
     match prefixed(name.to_bytes()) {
         _ if is_log_of_darshan(name) => Some("it is a log of Darshan".to_string()),
-        Some(Prefixed { prefix, storage: PrefixKind::Other, .. }) if !is_open_mpi() => {
+        Some(Prefixed { prefix, storage: PrefixKind::Other, .. }) if open_mpi().is_none() => {
             Some(format!("the prefix {prefix}: does not name a file of the operating system"))
         }
         _ => None,
@@ -282,7 +284,7 @@ fn left_by_name(name: &CStr) -> Option<String> {
 /// Returns true if a prefix of `name` may be a part of the file's name. Open MPI has two I/O libraries: ROMIO takes
 /// the prefix for a file system, OMPIO takes it for a part of the name.
 fn is_literal_maybe(name: &CStr) -> bool {
-    is_open_mpi() && prefixed(name.to_bytes()).is_some()
+    open_mpi().is_some() && prefixed(name.to_bytes()).is_some()
 }
 
 /// Returns the path of the file that Open MPI has opened by a name with a prefix. That is either the whole name or

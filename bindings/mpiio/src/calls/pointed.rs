@@ -20,7 +20,7 @@ use crate::mpi::abi::word::{Word, from_word, to_word};
 use crate::mpi::abi::{MPI_Offset, MPI_Status, SUCCESS, check};
 use crate::mpi::error_handler::returning;
 use crate::mpi::next::{Form, InterposedFunction};
-use crate::opening::offer::is_open_mpi;
+use crate::opening::offer::open_mpi;
 
 /// Handles an independent read or write at the individual file pointer. `at` is MPI's function with an explicit
 /// offset.
@@ -44,7 +44,7 @@ pub fn independent(
     if form.direction == Direction::Write {
         return write_at(form, at, &with_offset(arguments, step.offset), |code| step.kept_if(code));
     }
-    if form.ending != CallForm::Blocking || is_open_mpi() {
+    if form.ending != CallForm::Blocking || open_mpi().is_some() {
         return at_step(Some(at), arguments, Some(step));
     }
     // Open MPI advances the pointer by the number of bytes that a blocking read asked for, also at the end of the file, as the

@@ -147,7 +147,7 @@ unsafe fn probe(comm: MPI_Comm, wait: &OpenWait) -> Result<(), Mismatch> {
     // A single int, as in MPI's own operations: the number of elements also decides how Open MPI combines them.
     let ((from, in_flight), to) = (wait.numbers(), (&raw mut all).cast());
     let (number, band) = (handles().int, handles().band);
-    if is_open_mpi() {
+    if open_mpi().is_some() {
         // SAFETY: two numbers of `wait`, which outlives the operation, or the job ends.
         done(unsafe { ffi::MPI_Iallreduce(from, in_flight, 1, number, band, comm, &mut request) })?;
     }
@@ -168,16 +168,10 @@ fn done(code: c_int) -> Result<(), Mismatch> {
     check("MPI_Allreduce", code).map_err(|error| Mismatch::Failed(error.to_string()))
 }
 
-/// Returns true if the program's MPI library is Open MPI. Local.
-pub fn is_open_mpi() -> bool {
-    static IS: OnceLock<bool> = OnceLock::new();
-    *IS.get_or_init(|| library().starts_with("Open MPI"))
-}
-
-/// Returns true if the program's MPI library is Open MPI 5 or later. Local.
-pub fn is_open_mpi_5() -> bool {
-    let of = |text: &str| text.strip_prefix("Open MPI v")?.split('.').next()?.parse::<u32>().ok();
-    is_open_mpi() && of(&library()).is_some_and(|major| major >= 5)
+/// Returns the major version of the program's MPI library if it is Open MPI. Local.
+pub fn open_mpi() -> Option<u32> {
+    static MAJOR: OnceLock<Option<u32>> = OnceLock::new();
+    *MAJOR.get_or_init(|| library().strip_prefix("Open MPI v")?.split('.').next()?.parse().ok())
 }
 
 /// Returns the bits of this library's version and of its layout of shared memory.

@@ -11,7 +11,6 @@ use crate::mpi::abi::word::Word;
 use crate::mpi::abi::{MPI_Info, SUCCESS, is_world_there};
 use crate::mpi::error_handler::returning;
 use crate::mpi::next::InterposedFunction;
-use crate::opening::offer::is_open_mpi_5;
 
 /// The hint that chooses data sieving in writes.
 pub const HINT: &str = "romio_ds_write";
@@ -84,9 +83,6 @@ impl InfoForMpi {
     pub fn repeat(&self, handle: Word) {
         static GET: InterposedFunction = InterposedFunction::new(function_name!("PMPI_File_get_info"));
         static SET: InterposedFunction = InterposedFunction::new(function_name!("PMPI_File_set_info"));
-        if !is_open_mpi_5() {
-            return;
-        }
         let mut used = handles().info_null;
         if returning(handle, || GET.call(&[handle, (&raw mut used) as Word])) as c_int != SUCCESS {
             return;
