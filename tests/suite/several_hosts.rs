@@ -314,16 +314,20 @@ fn hosts_do_not_write_back_what_others_write() {
         for (gap, expected) in [(90_000, Path::Hosts), (3_000, Path::Exchange)] {
             for round in 0..20 {
                 let rank = endpoint.rank() as u64;
+                // The path follows from times if it may.
+                let fixed = round % 2 == 0;
                 // In a gap between the pieces of one host, the other has its own.
                 let (host, place) = (rank / 3, rank % 3);
                 let base = host * (gap / 2) + place * 200;
                 let own = Extents::strided(base, 150, gap as i64, 30).unwrap();
-                let hints = "trib_shared_memory=enable;trib_ranks_per_node=3;romio_ds_write=enable;trib_tiny_call=0;\
-                    trib_aggregators_fixed=true";
-                let mut file = File::open(endpoint, &path, Mode::Create, Hints::parse(hints).unwrap()).unwrap();
+                let hints = format!(
+                    "trib_shared_memory=enable;trib_ranks_per_node=3;romio_ds_write=enable;trib_tiny_call=0;\
+                     trib_aggregators_fixed={fixed}"
+                );
+                let mut file = File::open(endpoint, &path, Mode::Create, Hints::parse(&hints).unwrap()).unwrap();
                 let bytes = vec![rank as u8 + 1; own.bytes() as usize];
                 let report = file.write_all(&own, &BufferLayout::Contiguous, &bytes).unwrap();
-                assert_eq!(report.path, expected, "gap {gap}: {}", report.why());
+                assert!(!fixed || report.path == expected, "gap {gap}: {}", report.why());
                 endpoint = file.close().unwrap();
                 let found = std::fs::read(&path).unwrap();
                 for rank in 0..6 {

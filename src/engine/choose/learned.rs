@@ -119,7 +119,7 @@ pub struct Learned {
     pub connected: bool,
     /// True if the times of the aggregators in the file are known from a call.
     pub timed: bool,
-    /// Nanoseconds of a call on the file, without its bytes, if rank 0 has told them ([`Learned::note_call`]); 0 before.
+    /// Nanoseconds of a call on the file, without its bytes, if they are long enough to count: see [`Learned::note_call`].
     pub call: u64,
     /// Times of the ways of a call of which each host has its own part. Unlike the rest, only rank 0 learns and uses it.
     pub ways: Ways,
@@ -149,8 +149,9 @@ impl Learned {
             KEPT.with(|kept| {
                 let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
                 let before = kept.entry(key).or_default();
-                let ways = if self.ways.speed.is_stated { before.ways } else { self.ways };
-                *before = Self { ways, ..self.clone() };
+                let (ways, call) =
+                    if self.ways.speed.is_stated { (before.ways, before.call) } else { (self.ways, self.call) };
+                *before = Self { ways, call, ..self.clone() };
             });
         }
     }
@@ -163,12 +164,13 @@ impl Learned {
         is_new
     }
 
-    /// Notes the nanoseconds of a call on the file that rank 0 has told all ranks: if calls take long, or took long before, they
-    /// decide about the size of windows. Small differences change nothing.
+    /// Notes the nanoseconds of a call on the file, which rank 0 has sent to all ranks. They decide about the size of windows if calls
+    /// take long. Small differences change nothing.
     pub fn note_call(&mut self, nanos: u64) {
-        let [now, before] = [nanos, self.call].map(|nanos| nanos.max(SLOW_WRITE.as_nanos() as u64 / 2));
+        let least = SLOW_WRITE.as_nanos() as u64 / 2;
+        let [now, before] = [nanos, self.call].map(|nanos| nanos.max(least));
         if now.max(before) / now.min(before) >= 2 {
-            self.call = nanos;
+            self.call = if nanos > least { nanos } else { 0 };
             self.changes += 1;
         }
     }
@@ -377,6 +379,8 @@ mod tests {
         let changes = learned.changes;
         learned.note_call(learned.call + learned.call / 2);
         assert_eq!(learned.changes, changes, "a small difference");
+        learned.note_call(20_000);
+        assert_eq!((learned.call, learned.changes), (0, changes + 1), "calls are fast now");
     }
 
     #[test]

@@ -54,8 +54,8 @@ pub struct CallShape {
     pub apart: Option<Expected>,
     /// True if all ranks sent their data with their facts.
     pub is_inline: bool,
-    /// Nanoseconds of a call on the file, without its bytes. If the ranks share memory: if the last write or read of windows was slow;
-    /// 0 if they are unknown. In an exchange: if rank 0 knows them.
+    /// Nanoseconds of a call on the file, without its bytes. Ranks that share memory have them if the last write or read of windows was
+    /// slow (0: unknown), and ranks that exchange messages if rank 0 knows them.
     pub slow_call: Option<u64>,
     /// True if there is no shared memory for windows.
     pub no_memory: bool,

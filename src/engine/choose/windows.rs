@@ -158,9 +158,9 @@ impl ExchangeWindows {
     /// has up to four windows of `largest` bytes in memory, or smaller ones that take no more. `unit` bytes lie in one
     /// window if they fit.
     ///
-    /// Each aggregator gets several windows, so that it fills one while it writes others. More windows cost more messages: a
-    /// rank sends one for each window in which it has bytes, and more calls on the file. If the `paces` of an earlier call are known,
-    /// the number of windows follows from them and the `cost` of a window.
+    /// Each aggregator gets several windows, so that it fills one while it writes others. More windows cost more messages (a
+    /// rank sends one for each window in which it has bytes) and more calls on the file. If the `paces` of an earlier call are known, or
+    /// calls take long, the number of windows follows from the `cost` of a window.
     pub fn of(
         amount: &AccessStats,
         (senders, aggregators): (usize, usize),

@@ -172,6 +172,13 @@ impl ExchangePlanner {
         Movers { local: self.ranks.div_ceil(self.nodes), aggregators, window }
     }
 
+    /// Notes the nanoseconds of a call on the file, which all ranks have agreed on, unless a hint sets the windows. Local.
+    pub fn note_call(&self, learned: &mut Learned, nanos: u64) {
+        if self.window.is_none() {
+            learned.note_call(nanos);
+        }
+    }
+
     /// Returns true if calls may be made in another way because of the times of earlier calls.
     pub fn learns(&self) -> bool {
         !self.is_fixed && self.is_timed

@@ -5,8 +5,10 @@
 //! linker finds ours, which then calls MPI_Request_get_status.
 
 use std::ffi::c_int;
+use std::sync::Mutex;
 
 use tributary_abi::{MPI_Request, MPI_Status, constants, function_name, handles};
+use tributary_bindings::guard::lock;
 
 use crate::entry::{Answer, own};
 use crate::file::pending;
@@ -28,7 +30,42 @@ pub fn look(
         None => Answer::code(without(arguments).err().unwrap_or(SUCCESS)),
     };
     pending::failed();
+    note_ended(arguments);
     answer
+}
+
+/// Maximum number of requests in [`ENDED`].
+const MOST_ENDED: usize = 64;
+
+/// The last requests that MPI may have found ended in these functions while calls were in flight. (The handle of one that the program
+/// has completed since may stand for another one.)
+static ENDED: Mutex<Vec<MPI_Request>> = Mutex::new(Vec::new());
+
+/// Notes the requests of a call: see [`take_ended`].
+fn note_ended(arguments: &[Word]) {
+    let requests = match *arguments {
+        // SAFETY: the program's flag, an int.
+        [_, flag, _] if flag == 0 || unsafe { *(flag as *const c_int) } == 0 => return,
+        [request, ..] if arguments.len() == 3 => vec![MPI_Request::from_word(request)],
+        [count, requests, ..] => {
+            // SAFETY: the program's arguments: as many requests as it says.
+            let row = unsafe { RequestArray::from_raw(count, requests) };
+            row.active().map(|(_, request)| request).collect()
+        }
+        _ => return,
+    };
+    let mut ended = lock(&ENDED);
+    ended.extend(requests);
+    let surplus = ended.len().saturating_sub(MOST_ENDED);
+    ended.drain(..surplus);
+}
+
+/// Returns true if MPI may have found this request ended without freeing it, and forgets it.
+pub fn take_ended(request: MPI_Request) -> bool {
+    let mut ended = lock(&ENDED);
+    let before = ended.len();
+    ended.retain(|known| *known != request);
+    ended.len() < before
 }
 
 /// Runs MPI_Request_get_status on one request. An error is MPI's code.
@@ -95,7 +132,7 @@ pub fn some(arguments: &[Word]) -> Result<(), c_int> {
     Ok(())
 }
 
-/// Returns true if, as far as MPI knows, a request has ended, or is null or inactive. (MPICH never finds out that an
+/// Returns true if, as far as MPI knows, a request has ended, or is null or inactive. (MPICH 4.0 never finds out that an
 /// independent MPI_File_iwrite_at has ended.) An error is MPI's code.
 pub fn has_ended(request: MPI_Request) -> Result<bool, c_int> {
     ended(request, ignored())

@@ -122,13 +122,11 @@ pub fn open(function: &'static InterposedFunction, arguments: &[Word]) -> Answer
         let handle = unsafe { *(handle as *const Word) };
         let mut backend = Backend::new(path.into(), amode, is_first, runner, seat);
         (backend.is_reported, backend.has_one_rank) = (is_reported, ranks == 1);
-        // The info lives until here, where MPI has read it.
-        let asked_hints = for_mpi.map(|(info, asked)| {
-            if open_mpi().is_some_and(|major| major >= 5) {
-                info.repeat(handle);
-            }
-            asked
-        });
+        if for_mpi.is_some() && open_mpi().is_some_and(|major| major >= 5) {
+            InfoForMpi::forbid_late(handle);
+        }
+        // The info is dropped only now: MPI has read it.
+        let asked_hints = for_mpi.map(|(_, asked)| asked);
         let has_own = has_own && asked_hints.is_some() && own_handle::is_of_nfs_driver(handle);
         let known = match &backend.runner {
             Runner::NotOpened(unopened) => unopened.identity,

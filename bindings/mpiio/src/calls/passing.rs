@@ -13,7 +13,6 @@ use crate::entry::Answer;
 use crate::file::arguments::CallArguments;
 use crate::file::counts::NOT_COLLECTIVE;
 use crate::file::files::{self, SharedFile};
-use crate::file::pending::CallTicket;
 use crate::file::sieving::{Sieving, WriteRoute};
 use crate::file::{backend, pending, report};
 use crate::mpi::abi::word::{Word, to_word};
@@ -112,10 +111,7 @@ pub fn write_at(
             // On NFS this call goes the way of blocking ones, which take no lock.
             let own = shared.as_ref().and_then(|shared| shared.own.as_ref());
             if let Some(written) = own.unwrap_or(&sieving.pieces).transfer(access.lent(), own.is_none()) {
-                if let Some(shared) = shared.as_ref().filter(|_| own.is_some()) {
-                    shared.counts().past_cache += 1;
-                }
-                return match written.and_then(|bytes| tell(&call, at, bytes)) {
+                return match answer(&call, written) {
                     Ok(()) => then(to_word(SUCCESS)),
                     Err(error) => Answer::Raise { file: first, error, prints: true },
                 };
@@ -125,18 +121,21 @@ pub fn write_at(
     Answer::call(at, arguments, then)
 }
 
-/// Sets the status of a call that has written this number of bytes, or makes its request, which is complete.
+/// Sets the status of a write that has ended, or makes its request, which is complete; none if it failed.
 ///
 /// # Errors
-/// Any error of the MPI library.
-fn tell(call: &CallArguments, function: &'static InterposedFunction, bytes: u64) -> Result<(), Error> {
-    if call.form.ending == CallForm::Blocking {
-        // SAFETY: the status of the program's call.
-        unsafe { status::set(call.result as *mut _, bytes) };
-        return Ok(());
+/// The error of the write, and any error of the MPI library.
+fn answer(call: &CallArguments, written: Result<u64, Error>) -> Result<(), Error> {
+    let bytes = *written.as_ref().unwrap_or(&0);
+    // SAFETY: the status or the request of the program's call; a file is open, so MPI is initialised.
+    unsafe {
+        match (call.form.ending, &written) {
+            (CallForm::Blocking, _) => status::set(call.result as *mut _, bytes),
+            (_, Ok(_)) => pending::make_ended(bytes, call.result as *mut _)?,
+            (_, Err(_)) => status::no_request(call.result as *mut _),
+        }
     }
-    // SAFETY: the request of the program's call; a file is open, so MPI is initialised.
-    unsafe { CallTicket::make_ended((call.file, function), bytes, call.result as *mut _) }
+    written.map(drop)
 }
 
 /// A lock on a range of a file, which is released when it is dropped.

@@ -14,14 +14,14 @@ use std::sync::Arc;
 
 use tributary::Error;
 use tributary::engine::binding::abort_job_on_error;
-use tributary_abi::{MPI_Request, MPI_Status, constants, function_name};
+use tributary_abi::{MPI_Iprobe, MPI_Request, MPI_Status, constants, function_name, handles};
 
 use super::get_status::{self, RequestArray, look};
 
 use crate::entry::{Answer, Handler, enter_uncaught, own};
 use crate::file::pending::{self, CallTicket, PollPause};
-use crate::mpi::abi::SUCCESS;
 use crate::mpi::abi::word::{Word, to_word};
+use crate::mpi::abi::{SUCCESS, is_world_there};
 use crate::mpi::interposition;
 use crate::mpi::next::InterposedFunction;
 
@@ -98,15 +98,25 @@ fn wait(function: &'static InterposedFunction, arguments: &[Word]) -> Answer {
             Err(code) => one(code),
         };
     }
-    one(until(function, |flag| test_one(request, flag, status)))
+    // SAFETY: the argument of MPI_Wait points to the program's request.
+    one(until(function, |flag| unsafe { test_one(request, flag, status) }))
 }
 
-/// Completes the request at an address if it has ended, by MPI_Testany: in MPICH 4.3 and 5.0 (4.3.2, 5.0.2) MPI_Test ends the job
-/// if MPI_Request_get_status has found an independent write or read ended, and MPI_Wait does not.
-fn test_one(request: Word, flag: Word, status: Word) -> Word {
+/// Completes the request at an address if it has ended. MPI_Test of MPICH 4.3 and 5.0 (4.3.2, 5.0.2) ends the job if
+/// MPI_Request_get_status has found an independent write or read ended, as MPI_Wait does not; MPI_Testany is right then. (But it calls
+/// another error handler than MPI_Wait, so it is not the usual way.)
+///
+/// # Safety
+/// `request` is the address of a request.
+unsafe fn test_one(request: Word, flag: Word, status: Word) -> Word {
+    static TEST: InterposedFunction = InterposedFunction::new(function_name!("PMPI_Test"));
     static TEST_ANY: InterposedFunction = InterposedFunction::new(function_name!("PMPI_Testany"));
-    let mut index: c_int = 0;
-    TEST_ANY.call(&[1, request, (&raw mut index) as Word, flag, status])
+    // SAFETY: the caller's promise.
+    if request != 0 && get_status::take_ended(unsafe { MPI_Request::at(request as *const c_void) }) {
+        let mut index: c_int = 0;
+        return TEST_ANY.call(&[1, request, (&raw mut index) as Word, flag, status]);
+    }
+    TEST.call(&[request, flag, status])
 }
 
 fn wait_any(function: &'static InterposedFunction, arguments: &[Word]) -> Answer {
@@ -179,6 +189,22 @@ fn wait_some(function: &'static InterposedFunction, arguments: &[Word]) -> Answe
     unsafe { row.some(code, ended, indices) }
 }
 
+/// Lets MPI advance messages; `other` is a request that is not of this library. MPI_Request_get_status does to it what
+/// [`test_one`] says, so it is not called without need.
+fn advance_messages(other: MPI_Request) {
+    let (all, mut found) = (constants(), 0);
+    if is_world_there().unwrap_or(false) {
+        // SAFETY: MPI is initialised, and MPI_COMM_SELF is there with MPI_COMM_WORLD; MPI_STATUS_IGNORE. An error changes nothing.
+        unsafe {
+            let ignored = all.status_ignore as usize as *mut _;
+            MPI_Iprobe(all.any_source, all.any_tag, handles().comm_self, &mut found, ignored);
+        }
+    } else {
+        // The call that completes the request returns its error.
+        let _ = get_status::has_ended(other);
+    }
+}
+
 /// Checks the code that MPI returned for requests whose calls have all ended. An error is on this rank only; the
 /// other ranks go on as after success. Returns `code`.
 fn taken(code: Word) -> Word {
@@ -242,8 +268,7 @@ impl TakenRequests {
         let of = |(_, request)| pending::live(request);
         let have_ended = self.requests.active().filter_map(of).all(|ticket| ticket.outcome().is_some());
         if let (false, Some((_, other))) = (have_ended, self.requests.active().find(|found| of(*found).is_none())) {
-            // The call that completes the request returns its error.
-            let _ = get_status::has_ended(other);
+            advance_messages(other);
         }
         have_ended
     }
@@ -264,7 +289,8 @@ impl TakenRequests {
                 let mut flag: c_int = 0;
                 let place = MPI_Request::place(requests, index);
                 let status = get_status::place(self.statuses, index);
-                codes[index] = test_one(place, (&raw mut flag) as Word, status) as c_int;
+                // SAFETY: one of the program's requests.
+                codes[index] = unsafe { test_one(place, (&raw mut flag) as Word, status) } as c_int;
                 codes[index] == SUCCESS && flag == 0
             });
             if left.is_empty() {

@@ -30,7 +30,7 @@ mod ticket;
 
 pub use mpi_arguments::MpiArguments;
 pub use queue::{CallQueue, QueuedCall, advance};
-pub use ticket::{CallTicket, Split, failed, live};
+pub use ticket::{CallTicket, Split, failed, live, make_ended};
 
 /// Number of calls in flight, plus number of requests that the program has not completed yet.
 static PENDING: AtomicUsize = AtomicUsize::new(0);

@@ -28,7 +28,7 @@ use crate::mpi::error_handler::raise;
 use crate::mpi::interposition;
 use crate::mpi::next::{Form, InterposedFunction};
 
-/// A call in flight: its file, its function, its request and its result.
+/// A collective call in flight: its file, its function, its request and its result.
 pub struct CallTicket {
     /// Handle of the file.
     pub file: Word,
@@ -114,26 +114,6 @@ impl CallTicket {
         Ok(())
     }
 
-    /// Stores at `place` the request of a call of `function` that has ended and has moved this number of bytes.
-    ///
-    /// # Errors
-    /// Any error of the MPI library.
-    ///
-    /// # Safety
-    /// As for [`CallTicket::make_request`].
-    pub unsafe fn make_ended(
-        (file, function): (Word, &'static InterposedFunction),
-        bytes: u64,
-        place: *mut MPI_Request,
-    ) -> Result<(), Error> {
-        let ticket = Self::new(file, function, true);
-        ticket.begins();
-        // SAFETY: the caller's promise.
-        let made = unsafe { ticket.make_request(place) };
-        ticket.end(Ok(Ended::Moved(bytes)));
-        made
-    }
-
     /// Returns the return code for the program: an error class if the call failed, otherwise success, also while the
     /// call is in flight.
     pub fn code(&self) -> c_int {
@@ -194,6 +174,29 @@ impl CallTicket {
         }
         PENDING.fetch_sub(1, Ordering::Relaxed);
     }
+}
+
+/// Stores at `place` the request of a call that has ended and has moved this number of bytes. It is complete, so it does not count as in
+/// flight.
+///
+/// # Errors
+/// Any error of the MPI library.
+///
+/// # Safety
+/// `place` points to the program's request, and MPI is initialised.
+pub unsafe fn make_ended(bytes: u64, place: *mut MPI_Request) -> Result<(), Error> {
+    unsafe extern "C" fn query(bytes: *mut c_void, status: *mut MPI_Status) -> c_int {
+        // SAFETY: a status to be filled.
+        unsafe { status::set(status, bytes as u64) };
+        SUCCESS
+    }
+    unsafe extern "C" fn free(_bytes: *mut c_void) -> c_int {
+        SUCCESS
+    }
+    // SAFETY: the callbacks fit their types; the state is a number.
+    check("MPI_Grequest_start", unsafe { ffi::MPI_Grequest_start(query, free, cancel, bytes as *mut c_void, place) })?;
+    // SAFETY: MPI has just written the handle.
+    check("MPI_Grequest_complete", unsafe { ffi::MPI_Grequest_complete(MPI_Request::at(place.cast())) })
 }
 
 unsafe extern "C" fn query(state: *mut c_void, status: *mut MPI_Status) -> c_int {

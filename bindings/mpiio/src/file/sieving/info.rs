@@ -78,9 +78,9 @@ impl InfoForMpi {
         Some((own, asked))
     }
 
-    /// Gives MPI this info after it has opened the file `handle`, if it has ignored the info of MPI_File_open: ROMIO of Open MPI 5
+    /// Forbids data sieving after MPI has opened the file `handle`, if it has ignored the info of MPI_File_open: ROMIO of Open MPI 5
     /// (5.0.11) does, and takes that of MPI_File_set_info. Collective over the ranks of the file, on all of which MPI is the same.
-    pub fn repeat(&self, handle: Word) {
+    pub fn forbid_late(handle: Word) {
         static GET: InterposedFunction = InterposedFunction::new(function_name!("PMPI_File_get_info"));
         static SET: InterposedFunction = InterposedFunction::new(function_name!("PMPI_File_set_info"));
         let mut used = handles().info_null;
@@ -91,8 +91,11 @@ impl InfoForMpi {
         // SAFETY: the info that MPI has made for this call.
         let is_ignored = unsafe { entries(used.info) }.iter().any(|(key, value)| key == HINT && value != NEVER);
         if is_ignored {
+            // SAFETY: MPI is initialised, as a file is open.
+            let info = unsafe { made_of([(HINT.to_string(), NEVER.to_string())]) }.map(Self::from_raw);
             // If this fails, MPI sieves as it would without this library.
-            returning(handle, || SET.call(&[handle, self.as_word()]));
+            let argument = info.as_ref().map_or(handles().info_null.as_word(), Self::as_word);
+            returning(handle, || SET.call(&[handle, argument]));
         }
     }
 

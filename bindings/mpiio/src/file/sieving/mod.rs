@@ -5,7 +5,7 @@
 //! lost. So MPI opens a file for writing with `romio_ds_write=disable` ([`InfoForMpi`]), and writes piece by piece. That
 //! takes ROMIO 1 to 13 times as long with the file in memory (100 us, not 20, for 400 pieces of 100 bytes), and much longer
 //! where each call on the file is slow; and ROMIO of MPICH 4 ends the job for accesses of more than 4 GiB. So an independent
-//! write that is not one piece of memory and of the file goes another way ([`Sieving::way`]):
+//! write that is not one piece of memory and of the file goes another way ([`Sieving::route`]):
 //!
 //! - One piece of the file: through a second handle of MPI's, which may sieve. All bytes of the range are the call's own.
 //! - Blocking, more pieces: through the second handle, if nobody can be writing through this library. No collective call of
@@ -156,13 +156,14 @@ impl Sieving {
     pub fn route(&self, access: &OwnedAccess<'_>, first: Word, (blocks, has_calls): (bool, bool)) -> WriteRoute {
         let is_one_piece = access.file.count() <= 1;
         let is_plain = is_one_piece && matches!(access.layout, BufferLayout::Contiguous);
-        if is_plain || self.is_atomic.load(Ordering::Relaxed) || self.asked().as_deref() == Some(NEVER) {
+        let is_forbidden = self.asked().as_deref() == Some(NEVER);
+        if is_plain || self.is_atomic.load(Ordering::Relaxed) || is_one_piece && is_forbidden {
             return WriteRoute::Program;
         }
         if is_one_piece {
             return self.second(first).map_or(WriteRoute::Program, WriteRoute::Second);
         }
-        if blocks && self.may_sieve && !has_calls && !may_have_buffered_bytes() {
+        if blocks && !is_forbidden && self.may_sieve && !has_calls && !may_have_buffered_bytes() {
             IS_WANTED.store(true, Ordering::Relaxed);
             if PROMISES.load(Ordering::Relaxed) == 0
                 && let Some(second) = self.second(first)

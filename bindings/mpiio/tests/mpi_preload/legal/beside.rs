@@ -70,7 +70,9 @@ fn strided_writes_beside_others_by_the_driver_for_nfs() {
         for file in ["nfs:small", "nfs/small"] {
             let launch = Launch::new(2, &compile("legal/sieve_beside.c")).arg(file);
             let launch = ["30", how].iter().chain(&SMALL).fold(launch, |launch, argument| launch.arg(*argument));
-            prints_ok(&launch.with_library().also_preload(&preloadable("nfs")).run(), &format!("{file} {how}"));
+            let launch = launch.with_library().also_preload(&preloadable("nfs"));
+            prints_ok(&launch.clone().run(), &format!("{file} {how}"));
+            prints_ok(&launch.env("DS_WRITE", "disable").run(), &format!("{file} {how}, sieving forbidden"));
         }
     }
 }

@@ -1,7 +1,7 @@
 /* sieve_beside FILE ROUNDS HOW PIECE HOLE PIECES [multiple]: odd ranks write their pieces by a collective call in which even ranks have no bytes. Even
  * ranks write the holes between these pieces by independent strided writes. No byte is written twice, so the accesses do not conflict, and every byte must
  * be in the file (MPI 4.1, section 14.6.1). An MPI library may write a strided access by data sieving: it reads a range of the file, replaces the pieces and
- * writes the range back. HOW says when the even ranks write, and with which function:
+ * writes the range back. DS_WRITE is the hint romio_ds_write of the file of all ranks. HOW says when the even ranks write, and with which function:
  *   iwrite, split   while the collective call is in flight
  *   pointer, nonblocking, shared   likewise, by MPI_File_write, MPI_File_iwrite_at, MPI_File_write_shared (two ranks: the pointer is one rank's)
  *   ordered         all ranks by MPI_File_write_ordered while a call is in flight, odd ranks without bytes
@@ -41,9 +41,11 @@ int main(int argc, char **argv)
     MPI_Type_commit(&strided);
     MPI_Offset start = (MPI_Offset)(piece + hole) * pair + (odd ? 0 : piece);
     MPI_File file, beside;
+    MPI_Info info = MPI_INFO_NULL;
+    if (getenv("DS_WRITE")) MPI_Info_create(&info), MPI_Info_set(info, "romio_ds_write", getenv("DS_WRITE"));
     if (rank == 0 && strncmp(name, "nfs/", 4) == 0) mkdir("nfs", 0755);
     MPI_Barrier(MPI_COMM_WORLD);
-    MPI_File_open(MPI_COMM_WORLD, name, MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &file);
+    MPI_File_open(MPI_COMM_WORLD, name, MPI_MODE_CREATE | MPI_MODE_RDWR, info, &file);
     MPI_File_set_view(file, start, MPI_BYTE, strided, "native", MPI_INFO_NULL);
     MPI_File_open(MPI_COMM_SELF, name, MPI_MODE_RDWR, MPI_INFO_NULL, &beside);
     MPI_File_set_view(beside, start, MPI_BYTE, strided, "native", MPI_INFO_NULL);
