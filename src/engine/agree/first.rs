@@ -395,8 +395,8 @@ impl Combine for OpeningVote<'_> {
             (Path::Windows | Path::Direct, Some(arena)) => self.weigh_windows(arena, &mut agreed),
             _ => {}
         }
-        if let (Path::Exchange, Some(weighing)) = (agreed.decision.path, &self.weighing) {
-            agreed.shape.slow_call = weighing.learned.ways.speed.call();
+        if agreed.decision.path == Path::Exchange && self.weighing.is_some() {
+            agreed.shape.slow_call = Some(file.call_costs[0].nanos()).filter(|&nanos| nanos > 0);
         }
         let done = match (agreed.decision.path, &self.storage, self.arena) {
             _ if agreed.failed.is_some() => Ok(()),

@@ -86,11 +86,6 @@ impl FileSpeed {
         self.rr > 0.0
     }
 
-    /// Returns the nanoseconds of a call, without its bytes; `None` if no call was measured.
-    pub fn call(&self) -> Option<u64> {
-        self.is_known().then(|| self.nanos().0 as u64)
-    }
-
     /// Returns these sums with the weight of what is known before any call: a weak one.
     fn with_prior(&self) -> Self {
         let [call, byte] = PLAUSIBLE.map(|range| 1.0 / (range * range));

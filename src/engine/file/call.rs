@@ -268,7 +268,7 @@ impl File {
         }
     }
 
-    /// Learns on rank 0 what the file and the messages took in an exchange, or in a write of which each host had its own part. Local.
+    /// Learns on rank 0 from a write of which each host had its own part what the file and the messages took. Local.
     fn learn_ways(&mut self, agreed: &Agreed, all: &CallOutcome) {
         let ways = &mut self.calls.learned.ways;
         if self.endpoint.rank() != 0 || !self.setup.exchange.learns() {
@@ -388,9 +388,8 @@ impl File {
         if let (Path::Exchange, Some(own), true) = (agreed.decision.path, own.as_ref(), shows && !*has_learned) {
             self.learn_times(&agreed.shape.left, own, all);
         }
-        let is_timed = agreed.decision.path == Path::Exchange
-            || agreed.shape.apart.is_some() && agreed.decision.path == Path::Hosts;
-        if direction == Direction::Write && is_timed {
+        let is_weighed = agreed.shape.apart.is_some() && matches!(agreed.decision.path, Path::Hosts | Path::Exchange);
+        if direction == Direction::Write && is_weighed {
             self.learn_ways(agreed, all);
         }
         let aggregators = self.setup.aggregators(agreed.decision.path, &agreed.shape.left);
