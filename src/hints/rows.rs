@@ -80,9 +80,8 @@ hints! {
     /// Size of a window: the part of the file that an aggregator holds in memory in one round. An aggregator has
     /// `trib_write_buffers` such buffers. `auto`: 1/32 of the part of an aggregator in the call, so that filling, sending and
     /// writing go on at the same time; at least 256 KiB, and 32 KiB times the number of ranks that send to aggregators; at most 16
-    /// MiB, and on file systems that do not lock stripes or blocks 64 KiB times the number of ranks, but at least 4 MiB; fewer
-    /// windows where a call on the file takes long. Later calls take what the times of earlier ones suggest
-    /// (`trib_aggregators_fixed`). A window that is larger than a stripe or block
+    /// MiB, and on file systems that do not lock stripes or blocks 64 KiB times the number of ranks, but at least 4 MiB. Later
+    /// calls take what the times of earlier ones suggest (`trib_aggregators_fixed`). A window that is larger than a stripe or block
     /// is rounded to whole stripes or blocks; the Lustre driver uses at least one stripe. Small windows are slow: in every round
     /// each rank that has bytes in a window sends (or receives) one message for it, and below 64 KiB the messages take most of the
     /// time.

@@ -320,7 +320,7 @@ impl OpeningVote<'_> {
             self.file.call_costs[0].learn(work);
         }
         let left = &agreed.shape.left;
-        let movers = planner.movers(left, learned);
+        let movers = planner.movers(left, learned.paces);
         agreed.shape.apart = Some(learned.ways.weigh(part, left, movers));
         agreed.decision = self.rules.decide(&agreed.shape);
     }

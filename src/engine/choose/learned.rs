@@ -12,8 +12,7 @@ use crate::access::AccessStats;
 use crate::engine::choose::cost::Ways;
 use crate::engine::choose::windows::ExchangeWindows;
 use crate::engine::choose::{
-    CLEARLY_SLOW, FIRST_PART, LEARNED_FROM, MESSAGE_NANOS, MOST_WRITERS, SLOW_TIMES, SLOW_WRITE, WORTH_CHANGING,
-    WORTH_DIVIDING, WORTH_LEARNING,
+    CLEARLY_SLOW, FIRST_PART, LEARNED_FROM, SLOW_TIMES, WORTH_CHANGING, WORTH_DIVIDING, WORTH_LEARNING,
 };
 use crate::topology::Rank;
 use crate::world::process::own_state;
@@ -119,15 +118,13 @@ pub struct Learned {
     pub connected: bool,
     /// True if the times of the aggregators in the file are known from a call.
     pub timed: bool,
-    /// Nanoseconds of a call on the file, without its bytes, if they are long enough to count: see [`Learned::note_call`].
-    pub call: u64,
     /// Times of the ways of a call of which each host has its own part. Unlike the rest, only rank 0 learns and uses it.
     pub ways: Ways,
     /// Rank that was slow or fast in the last call, without being clearly so.
     suspect: Option<Rank>,
 }
 
-wire::fields!(struct Learned { paces, shares, changes, connected, timed, call, ways, suspect });
+wire::fields!(struct Learned { paces, shares, changes, connected, timed, ways, suspect });
 
 own_state! {
     /// Rates and shares learned on the last file on each file system, on rank 0 of the file's ranks.
@@ -149,9 +146,8 @@ impl Learned {
             KEPT.with(|kept| {
                 let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
                 let before = kept.entry(key).or_default();
-                let (ways, call) =
-                    if self.ways.speed.is_stated { (before.ways, before.call) } else { (self.ways, self.call) };
-                *before = Self { ways, call, ..self.clone() };
+                let ways = if self.ways.speed.is_stated { before.ways } else { self.ways };
+                *before = Self { ways, ..self.clone() };
             });
         }
     }
@@ -164,26 +160,15 @@ impl Learned {
         is_new
     }
 
-    /// Notes the nanoseconds of a call on the file, which rank 0 has sent to all ranks. They decide about the size of windows if calls
-    /// take long. Small differences change nothing.
-    pub fn note_call(&mut self, nanos: u64) {
-        let least = SLOW_WRITE.as_nanos() as u64 / 2;
-        let [now, before] = [nanos, self.call].map(|nanos| nanos.max(least));
-        if now.max(before) / now.min(before) >= 2 {
-            self.call = if nanos > least { nanos } else { 0 };
-            self.changes += 1;
-        }
-    }
-
     /// Learns from a call, which took `took` and moved `bytes` bytes through `aggregators`. `windows` has a function that
-    /// returns the windows of such a call for given paces, and the cost of a window; `None` if a hint sets the windows. Returns
-    /// true if something changed.
+    /// returns the windows of such a call for given paces, and the cost of a window in nanoseconds; `None` if a hint sets the
+    /// windows. Returns true if something changed.
     pub fn learn(
         &mut self,
         took: &CallTimes,
         bytes: u64,
         aggregators: &[Rank],
-        windows: Option<(impl Fn(Option<Paces>) -> ExchangeWindows, WindowCost)>,
+        windows: Option<(impl Fn(Option<Paces>) -> ExchangeWindows, u64)>,
     ) -> bool {
         let part = bytes / aggregators.len() as u64;
         if took.total < WORTH_LEARNING || part < LEARNED_FROM {
@@ -196,7 +181,7 @@ impl Learned {
                 |micros: u64| u64::try_from(u128::from(micros) * 1_024_000 / u128::from(part)).unwrap_or(u64::MAX);
             // Do not learn paces from a call in which one aggregator delayed the others.
             let seen = Paces { exchange: pace(took.exchange), file: pace(took.file.most) };
-            let predicted = |paces| cost.predicted(seen.nanos(part), part.div_ceil(windows(paces).window));
+            let predicted = |paces| predicted(seen.nanos(part), part.div_ceil(windows(paces).window), cost);
             let (now, then) = (predicted(self.paces), predicted(Some(seen)));
             let is_worth = !divided && then < now - now / WORTH_CHANGING;
             if is_worth {
@@ -277,37 +262,17 @@ impl Display for LearnedFacts {
     }
 }
 
-/// What a window of an aggregator costs beside its bytes, in nanoseconds.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct WindowCost {
-    /// Its messages.
-    pub messages: u64,
-    /// Its call on the file, of which [`MOST_WRITERS`] are in flight; 0 if calls take no time worth mentioning.
-    pub call: u64,
+/// Predicts the nanoseconds of a call in which messages take the first number of the tuple and the file the second, with
+/// `windows` windows of an aggregator, each at `cost`. Messages and file overlap in time, except in the first window and the
+/// last.
+fn predicted((exchange, file): (u64, u64), windows: u64, cost: u64) -> u64 {
+    let (long, short) = (exchange.max(file), exchange.min(file));
+    long.saturating_add(short / windows.max(1)).saturating_add(windows.saturating_mul(cost))
 }
 
-impl WindowCost {
-    /// Returns the cost of a window in which each of `senders` ranks has a message, of a call that takes `call` nanoseconds. `core` is
-    /// the part of a core that a rank has.
-    pub fn new(senders: usize, core: f64, call: u64) -> Self {
-        Self { messages: (MESSAGE_NANOS as f64 * senders as f64 / core) as u64, call }
-    }
-
-    /// Predicts the nanoseconds of a call in which messages take the first number of the tuple and the file the second, with
-    /// `windows` windows of an aggregator. Messages and file overlap in time, except in the first window and the last.
-    fn predicted(&self, (exchange, file): (u64, u64), windows: u64) -> u64 {
-        let (long, short) = (exchange.max(file), exchange.min(file));
-        let calls = windows.div_ceil(MOST_WRITERS.into()).saturating_mul(self.call);
-        let windows = windows.max(1);
-        long.saturating_add(short / windows).saturating_add(windows.saturating_mul(self.messages)).saturating_add(calls)
-    }
-
-    /// Returns the number of windows for which [`WindowCost::predicted`] is least: if calls take time, a multiple of those in flight.
-    pub fn best_windows(&self, (exchange, file): (u64, u64)) -> u64 {
-        let at_once = if self.call > 0 { u64::from(MOST_WRITERS) } else { 1 };
-        let each = self.messages.saturating_mul(at_once).saturating_add(self.call).max(1);
-        at_once * (exchange.min(file) / at_once / each).isqrt().max(1)
-    }
+/// Returns the number of windows for which [`predicted`] is least.
+pub fn best_windows((exchange, file): (u64, u64), cost: u64) -> u64 {
+    (exchange.min(file) / cost.max(1)).isqrt().max(1)
 }
 
 /// Divides the first write of a file in two, so that the times of the first part divide the rest between the aggregators.
@@ -328,7 +293,6 @@ pub fn probe_then_divide(amount: &AccessStats, aggregators: usize, unit: u64) ->
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::choose::cost::FileWork;
 
     fn times(all: &[u64]) -> FileTimes {
         let mut merged = FileTimes::default();
@@ -339,7 +303,7 @@ mod tests {
     const RANKS: [Rank; 4] = [0, 4, 8, 12];
 
     fn by(learned: &mut Learned, all: &[u64]) -> bool {
-        let none = None::<(fn(Option<Paces>) -> ExchangeWindows, WindowCost)>;
+        let none = None::<(fn(Option<Paces>) -> ExchangeWindows, u64)>;
         learned.learn(&CallTimes { exchange: 0, file: times(all), total: 1_000_000 }, 4 << 20, &RANKS, none)
     }
 
@@ -366,32 +330,12 @@ mod tests {
         assert!(!by(&mut learned, &slow) && by(&mut learned, &slow), "slow in two calls");
     }
 
-    /// A call on the file takes 1 ms and 5 ms in turns.
-    #[test]
-    fn a_file_that_alternates_changes_windows_a_few_times() {
-        let mut learned = Learned::default();
-        for call in 0..1000 {
-            let of_call = if call % 2 == 0 { 1e6 } else { 5e6 };
-            learned.ways.speed.observe(FileWork { rounds: 4.0, bytes: 1e6, nanos: 4.0 * of_call + 1e7 });
-            learned.note_call(learned.ways.speed.nanos().0 as u64);
-        }
-        assert!((1..=6).contains(&learned.changes), "{} changes", learned.changes);
-        let changes = learned.changes;
-        learned.note_call(learned.call + learned.call / 2);
-        assert_eq!(learned.changes, changes, "a small difference");
-        learned.note_call(20_000);
-        assert_eq!((learned.call, learned.changes), (0, changes + 1), "calls are fast now");
-    }
-
     #[test]
     fn windows_follow_from_both_times() {
-        let cost = |messages, call| WindowCost { messages, call };
-        assert_eq!(cost(500_000, 0).best_windows((100_000_000, 80_000_000)), 12);
-        assert_eq!(cost(500_000, 0).best_windows((100_000_000, 0)), 1, "nothing to overlap");
-        assert_eq!(cost(500_000, 5_000_000).best_windows((400_000_000, 100_000_000)), 4, "as many as are in flight");
-        assert_eq!(cost(500_000, 1_000_000).best_windows((400_000_000, 300_000_000)), 20);
-        let least = cost(100, 0).best_windows((90_000, 70_000));
-        let at = |windows| cost(100, 0).predicted((90_000, 70_000), windows);
+        assert_eq!(best_windows((100_000_000, 80_000_000), 500_000), 12);
+        assert_eq!(best_windows((100_000_000, 0), 500_000), 1, "nothing to overlap");
+        let least = best_windows((90_000, 70_000), 100);
+        let at = |windows| predicted((90_000, 70_000), windows, 100);
         assert!(at(least) <= at(least - 2) && at(least) <= at(least + 2));
     }
 

@@ -4,10 +4,10 @@
 use tributary_base::wire;
 
 use crate::access::{AccessStats, Direction, Extent};
-use crate::engine::choose::learned::{Paces, WindowCost};
+use crate::engine::choose::learned::{Paces, best_windows};
 use crate::engine::choose::{
-    CACHED_RING, COPIED, LEAST_EXCHANGED, LEAST_LEARNED, MESSAGE_IN_WINDOW, MOST_WRITERS, PRIOR_EXCHANGE, WINDOW,
-    WINDOWS_AHEAD, WINDOWS_IN_CALL,
+    CACHED_RING, COPIED, LEAST_EXCHANGED, LEAST_LEARNED, MESSAGE_IN_WINDOW, MOST_WRITERS, WINDOW, WINDOWS_AHEAD,
+    WINDOWS_IN_CALL,
 };
 
 /// Maximum number of bytes of the ring of windows in shared memory.
@@ -158,15 +158,14 @@ impl ExchangeWindows {
     /// has up to four windows of `largest` bytes in memory, or smaller ones that take no more. `unit` bytes lie in one
     /// window if they fit.
     ///
-    /// Each aggregator gets several windows, so that it fills one while it writes others. More windows cost more messages (a
-    /// rank sends one for each window in which it has bytes) and more calls on the file. If the `paces` of an earlier call are known, or
-    /// calls take long, the number of windows follows from the `cost` of a window.
+    /// Each aggregator gets several windows, so that it fills one while it writes others. More windows cost more messages: a
+    /// rank sends one for each window in which it has bytes. If `learned` has the paces of an earlier call, and the cost of a
+    /// window in nanoseconds, the number of windows follows from them.
     pub fn of(
         amount: &AccessStats,
         (senders, aggregators): (usize, usize),
         (largest, unit): (u64, u64),
-        paces: Option<Paces>,
-        cost: WindowCost,
+        learned: Option<(Paces, u64)>,
     ) -> Self {
         let AccessStats { bytes, .. } = *amount;
         let (range, bytes, aggregators) = (amount.span().max(1), bytes.max(1), aggregators as u64);
@@ -175,15 +174,9 @@ impl ExchangeWindows {
             let least = u128::from(least) * u128::from(range.max(bytes)) / u128::from(bytes);
             u64::try_from(least).unwrap_or(u64::MAX)
         };
-        let part = bytes / aggregators;
-        let (wanted, least) = match paces {
-            Some(paces) => (cost.best_windows(paces.nanos(part)), LEAST_LEARNED),
-            None => {
-                let messages = part.saturating_mul(PRIOR_EXCHANGE as u64);
-                let wanted = if cost.call > 0 { cost.best_windows((messages, u64::MAX)) } else { WINDOWS_IN_CALL };
-                let least = MESSAGE_IN_WINDOW.saturating_mul(senders as u64).max(LEAST_EXCHANGED);
-                (wanted.min(WINDOWS_IN_CALL), least)
-            }
+        let (wanted, least) = match learned {
+            None => (WINDOWS_IN_CALL, MESSAGE_IN_WINDOW.saturating_mul(senders as u64).max(LEAST_EXCHANGED)),
+            Some((paces, cost)) => (best_windows(paces.nanos(bytes / aggregators), cost), LEAST_LEARNED),
         };
         let window = range.div_ceil(aggregators.saturating_mul(wanted)).max(with_holes(least));
         // Otherwise two windows would have bytes in one page, and the second one would read what the first has written.
@@ -226,8 +219,7 @@ mod tests {
     fn windows_follow_from_the_data() {
         let of = |span, bytes, senders, unit| {
             let amount = AccessStats { start: 0, end: span, bytes, ..AccessStats::NONE };
-            let ExchangeWindows { window, open } =
-                ExchangeWindows::of(&amount, (senders, 4), (16 * MIB, unit), None, WindowCost::default());
+            let ExchangeWindows { window, open } = ExchangeWindows::of(&amount, (senders, 4), (16 * MIB, unit), None);
             (window, open)
         };
         assert_eq!(of(128 * MIB, 128 * MIB, 16, 1), (MIB, 8), "32 for each aggregator");
@@ -244,8 +236,7 @@ mod tests {
         // 8 MiB of an aggregator take 82 ms in messages.
         let of = |file| {
             let paces = Paces { exchange: 10_000, file };
-            let cost = WindowCost { messages: 500_000, call: 0 };
-            ExchangeWindows::of(&amount, (16, 4), (16 * MIB, 1), Some(paces), cost).window
+            ExchangeWindows::of(&amount, (16, 4), (16 * MIB, 1), Some((paces, 500_000))).window
         };
         assert_eq!(of(10_000), (8 * MIB / 12).next_multiple_of(PAGE), "both take as long");
         assert_eq!(of(0), 8 * MIB, "there is nothing to overlap");

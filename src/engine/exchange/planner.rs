@@ -2,11 +2,11 @@
 
 use crate::access::{AccessStats, Direction};
 use crate::drivers::{Domains, Driver, DriverHints, Layout, Written};
-use crate::engine::choose::WINDOWS_AHEAD;
 use crate::engine::choose::cost::Movers;
 use crate::engine::choose::layers::Touched;
-use crate::engine::choose::learned::{CallTimes, Learned, Paces, WindowCost, probe_then_divide};
+use crate::engine::choose::learned::{CallTimes, Learned, Paces, probe_then_divide};
 use crate::engine::choose::windows::{ExchangeWindows, LARGEST_OPEN, WindowPlanner};
+use crate::engine::choose::{MESSAGE_NANOS, WINDOWS_AHEAD};
 use crate::engine::exchange::roles::Roles;
 use crate::engine::trace::path::Layering;
 use crate::error::Result;
@@ -112,8 +112,7 @@ impl ExchangePlanner {
         let written = Written { start: start.min(end), end, bytes, histogram };
         let divide = |senders| {
             let aggregators = roles.aggregators.len();
-            let ExchangeWindows { window, open } =
-                self.windows(amount, (senders, aggregators), learned.paces, learned.call);
+            let ExchangeWindows { window, open } = self.windows(amount, (senders, aggregators), learned.paces);
             let hints = DriverHints { cb_buffer_size: window, ..self.driver_hints.clone() };
             let equal = self.driver.domains(&self.layout, aggregators, written, &hints);
             (equal.in_shares(&learned.shares, self.layout.unit), open)
@@ -138,21 +137,20 @@ impl ExchangePlanner {
     }
 
     /// Returns the windows of an exchange of `amount` from `senders` ranks to `aggregators` aggregators; their size follows
-    /// from the amount, from the `paces` of an earlier call and the nanoseconds of a `call` on the file, or from a hint.
+    /// from the amount, from the `paces` of an earlier call, or from a hint.
     fn windows(
         &self,
         amount: &AccessStats,
         (senders, aggregators): (usize, usize),
         paces: Option<Paces>,
-        call: u64,
     ) -> ExchangeWindows {
         // Direct I/O needs large windows: what is less than `direct_from` bytes at both ends of a window is not direct.
         let several = if self.layout.direct_from.is_some() { WINDOWS_AHEAD } else { 1 };
         let unit = self.windows.unit().saturating_mul(several);
-        let cost = WindowCost::new(senders, self.roles.core(), call);
+        let learned = paces.map(|paces| (paces, self.window_nanos(senders)));
         let windows = match self.window {
             Some(window) => ExchangeWindows { window, open: 2 },
-            None => ExchangeWindows::of(amount, (senders, aggregators), (self.windows.memory, unit), paces, cost),
+            None => ExchangeWindows::of(amount, (senders, aggregators), (self.windows.memory, unit), learned),
         };
         ExchangeWindows { open: self.open.unwrap_or(windows.open), ..windows }
     }
@@ -163,20 +161,17 @@ impl ExchangePlanner {
         if layered { self.ranks.min(layers.local * self.nodes) } else { self.ranks }
     }
 
-    /// Returns those who can move the bytes of a call of `amount` between hosts, and the windows of aggregators that are not
-    /// layered.
-    pub fn movers(&self, amount: &AccessStats, learned: &Learned) -> Movers {
-        let aggregators = self.roles(amount.bytes).aggregators.len();
-        let ExchangeWindows { window, .. } =
-            self.windows(amount, (self.ranks, aggregators), learned.paces, learned.call);
-        Movers { local: self.ranks.div_ceil(self.nodes), aggregators, window }
+    /// Returns the time that the messages of a window take if every sender has one, in nanoseconds.
+    fn window_nanos(&self, senders: usize) -> u64 {
+        (MESSAGE_NANOS as f64 * senders as f64 / self.roles.core()) as u64
     }
 
-    /// Notes the nanoseconds of a call on the file, which all ranks have agreed on, unless a hint sets the windows. Local.
-    pub fn note_call(&self, learned: &mut Learned, nanos: u64) {
-        if self.window.is_none() {
-            learned.note_call(nanos);
-        }
+    /// Returns those who can move the bytes of a call of `amount` between hosts, and the windows of aggregators that are not
+    /// layered.
+    pub fn movers(&self, amount: &AccessStats, learned: Option<Paces>) -> Movers {
+        let aggregators = self.roles(amount.bytes).aggregators.len();
+        let ExchangeWindows { window, .. } = self.windows(amount, (self.ranks, aggregators), learned);
+        Movers { local: self.ranks.div_ceil(self.nodes), aggregators, window }
     }
 
     /// Returns true if calls may be made in another way because of the times of earlier calls.
@@ -192,9 +187,8 @@ impl ExchangePlanner {
         if self.is_fixed || aggregators.len() != self.roles.aggregators.len() {
             return false;
         }
-        let call = learned.call;
-        let windows = |paces| self.windows(amount, (senders, aggregators.len()), paces, call);
-        let windows = self.window.is_none().then(|| (windows, WindowCost::new(senders, self.roles.core(), call)));
+        let windows = |paces| self.windows(amount, (senders, aggregators.len()), paces);
+        let windows = self.window.is_none().then(|| (windows, self.window_nanos(senders)));
         let is_new = learned.connect(layers.layered.data);
         let was_timed = learned.timed;
         learned.learn(took, amount.bytes, aggregators, windows) || is_new || learned.timed != was_timed

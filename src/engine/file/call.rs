@@ -146,7 +146,6 @@ impl File {
         }
         self.learn(team, direction, &state.agreed);
         if let (Path::Exchange, Some(nanos)) = (state.agreed.decision.path, state.agreed.shape.slow_call) {
-            self.setup.exchange.note_call(&mut self.calls.learned, nanos);
             self.setup.file.call_costs[0].suppose(nanos);
         }
         if let (Some(write_behind), Direction::Write) = (&self.handle.write_behind, direction) {
