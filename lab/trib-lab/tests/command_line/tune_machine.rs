@@ -40,7 +40,10 @@ fn a_machine_file_is_written_and_used() {
     assert!(line.starts_with(&format!(
         "tributary: the hint trib_machine is not used: machine file {path}, figure eager_limit_bytes: -8"
     )));
-    assert!(line.contains("; allowed: a finite number, 0 or more; the library uses built-in and measured costs"), "{line}");
+    assert!(
+        line.contains("; allowed: a finite number, 0 or more; the library uses built-in and measured costs"),
+        "{line}"
+    );
 }
 
 #[test]
