@@ -58,6 +58,24 @@ pub trait World {
 
     /// Returns true if the world refuses the running task this number of bytes.
     fn refuses_memory(&self, bytes: usize) -> bool;
+
+    /// Returns true if simulated processes may use one mapping of the memory that they share. By default each has its own, at
+    /// another address, as real processes have.
+    fn shares_mappings(&self) -> bool {
+        false
+    }
+
+    /// Lets the running task take the time of its processor for some work. By default work takes no time.
+    fn work(&self, _work: Work) {}
+}
+
+/// Work of a processor on the data of a call.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Work {
+    /// Number of extents that were looked at: divided, counted, sorted or placed.
+    pub extents: u64,
+    /// Number of bytes that were copied.
+    pub bytes: u64,
 }
 
 per_process! {
@@ -104,6 +122,20 @@ pub fn ask_for_memory(bytes: usize) -> io::Result<()> {
     match entered() {
         Some(world) if world.refuses_memory(bytes) => Err(io::ErrorKind::OutOfMemory.into()),
         _ => Ok(()),
+    }
+}
+
+/// Returns true if simulated processes may use one mapping of the memory that they share.
+pub fn shares_mappings() -> bool {
+    entered().is_some_and(|world| world.shares_mappings())
+}
+
+/// Notes that the caller has looked at `extents` extents and copied `bytes` bytes: in a world that may take time. The system's
+/// own processors need no such note.
+#[inline]
+pub fn work(extents: u64, bytes: u64) {
+    if let Some(world) = entered() {
+        world.work(Work { extents, bytes });
     }
 }
 

@@ -26,6 +26,16 @@ impl Sleeper {
     }
 }
 
+const PAGE: usize = 4096;
+/// Number above the keys of integers in shared memory.
+pub const WORDS_END: usize = 2 * PAGE;
+
+/// Returns true if a key of [`super::World::block`] is that of an integer in shared memory. Then a world adds the host, and lets a
+/// message for a rank end the wait. (Odd keys are those of jobs.)
+pub fn is_word(key: usize) -> bool {
+    (PAGE..WORDS_END).contains(&key) && key.is_multiple_of(4)
+}
+
 /// Number of polls of a thread with a core of its own: about a millisecond.
 const SPINS: u32 = 20_000;
 /// Number of polls after which this thread yields between polls, in case others need the core.
@@ -81,6 +91,11 @@ pub fn park(longest: Option<Duration>) {
     }
 }
 
+/// Returns true if a message for a rank ends [`sleep_while`] of the rank's thread, as in a world.
+pub fn end_with_messages() -> bool {
+    entered().is_some()
+}
+
 /// Sleeps while `word` is `seen`, until [`wake_all`] or the end of `time`. (Not FUTEX_PRIVATE: other processes wake
 /// it.)
 #[cfg(target_os = "linux")]
@@ -106,11 +121,10 @@ pub fn wake_all(word: &AtomicU32) {
     unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAKE, libc::c_int::MAX) };
 }
 
-/// Returns the key of an integer in a world. The key is the integer's offset in its page, because each process of a world has a
+/// Returns the key of an integer in a world, for which [`is_word`] is true. The key is the integer's offset in its page, because each process of a world has a
 /// mapping of its own, at another address. A task that is woken for another integer of the same key looks at its own and sleeps on.
 #[cfg(target_os = "linux")]
 fn key(word: &AtomicU32) -> usize {
-    const PAGE: usize = 4096;
     (word.as_ptr() as usize) % PAGE + PAGE
 }
 

@@ -12,6 +12,7 @@ use std::ops::Range;
 use crate::access::walk::{Piece, pieces_of_extents};
 use crate::access::{BufferLayout, Extent, Extents, Packed, Packer, Sink, Walk};
 use crate::drivers::Domains;
+use crate::world;
 
 /// The bytes that one rank sends to (or wants from) one aggregator, as lists of extents.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,6 +28,7 @@ pub struct ListsToSend {
 /// Divides an access by aggregator; returns the lists for each aggregator with data, ascending. Bytes outside of `range` of
 /// the file are left out (a read ends at the end of the file; a write may have two parts).
 pub fn flatten(file: &Extents, layout: &BufferLayout, domains: &Domains, range: Range<u64>) -> Vec<ListsToSend> {
+    world::work(file.count(), 0);
     let finish = |(aggregator, stream): (usize, Box<Stream>)| stream.finish(aggregator);
     divide(file, layout, domains, range).map(finish).collect()
 }

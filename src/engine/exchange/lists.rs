@@ -22,6 +22,7 @@ use crate::engine::io::window_queue::PieceOfWindow;
 use crate::fabric::Message;
 use crate::fabric::pool::Block;
 use crate::topology::Rank;
+use crate::world::{self, Work};
 
 /// The extents of a flow in one window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -116,7 +117,12 @@ impl Outflow {
     /// Copies the next `bytes` bytes of the buffer to the start of `rest`, and moves `rest` past them. Call it after
     /// [`Flow::pass`] has passed their window.
     pub fn pack(&mut self, bytes: u64, source: Source<'_>, rest: &mut &mut [u8]) {
-        self.memory_pieces(bytes, |piece| append(rest, source.piece(piece.offset, piece.len)));
+        let mut pieces = 0;
+        self.memory_pieces(bytes, |piece| {
+            append(rest, source.piece(piece.offset, piece.len));
+            pieces += 1;
+        });
+        world::work(pieces, bytes);
     }
 
     /// Moves past the next `bytes` bytes of the buffer. Call it after [`Flow::pass`] has passed their windows.
@@ -143,27 +149,31 @@ impl Outflow {
 
     /// Copies this flow's bytes of a window from the buffer into the window. For a rank that is the aggregator itself.
     pub fn place(&mut self, window: &Window, source: Source<'_>, into: &mut [u8]) {
-        self.meet(window, |position, piece| copy(into, position, source.piece(piece.offset, piece.len)));
+        let met = self.meet(window, |position, piece| copy(into, position, source.piece(piece.offset, piece.len)));
+        world::work(met.extents, met.bytes);
     }
 
     /// Adds this flow's bytes of a window to the pieces of the window, without a copy. For a rank that is the
     /// aggregator itself.
     pub fn divide(&mut self, window: &Window, zero_copy: &ZeroCopySends<'_>, pieces: &mut Vec<PieceOfWindow>) {
-        self.meet(window, |position, piece| {
+        let met = self.meet(window, |position, piece| {
             pieces.push(PieceOfWindow { position, bytes: zero_copy.message_of(piece) })
         });
+        world::work(met.extents, 0);
     }
 
     /// Copies this flow's bytes of a window from the window to the buffer. For a rank that is the aggregator itself.
     pub fn take(&mut self, window: &Window, from: &[u8], mut sink: Sink<'_>) {
-        self.meet(window, |position, piece| {
+        let met = self.meet(window, |position, piece| {
             copy_to(sink.piece(piece.offset, piece.len), &from[position as usize..][..piece.len as usize]);
         });
+        world::work(met.extents, met.bytes);
     }
 
     /// Calls `part(position in the window, extent in the buffer)` for each part of this flow's bytes that is contiguous
-    /// in both.
-    fn meet(&mut self, window: &Window, mut part: impl FnMut(u64, Extent)) {
+    /// in both. Returns the number of parts, and of their bytes.
+    fn meet(&mut self, window: &Window, mut part: impl FnMut(u64, Extent)) -> Work {
+        let mut met = Work::default();
         while let Some(extent) = self.file.next_in(window) {
             let mut position = window.position(extent.offset);
             let mut left = extent.len;
@@ -173,21 +183,26 @@ impl Outflow {
                 part(position, piece);
                 position += piece.len;
                 left -= piece.len;
+                met.extents += 1;
             }
+            met.bytes += extent.len;
         }
+        met
     }
 
     /// Copies a message with the next bytes of this flow to the buffer. Call it after [`Flow::pass`] has passed their
     /// window.
     pub fn scatter(&mut self, message: &[u8], mut sink: Sink<'_>) {
-        let mut rest = message;
+        let (mut rest, mut pieces) = (message, 0);
         while !rest.is_empty()
             && let Some(piece) = self.memory.take(rest.len() as u64)
         {
             let (front, after) = rest.split_at(piece.len as usize);
             copy_to(sink.piece(piece.offset, piece.len), front);
             rest = after;
+            pieces += 1;
         }
+        world::work(pieces, message.len() as u64);
     }
 }
 
@@ -212,18 +227,20 @@ impl Inflow {
     /// Copies a message to the positions of its bytes in the window. Returns true if the message has the expected size.
     /// O(extents in the window + bytes).
     pub fn place(&mut self, window: &Window, message: &Bytes, into: &mut [u8]) -> bool {
-        let mut at = 0;
+        let (mut at, mut extents) = (0, 0);
         while let Some(extent) = self.placing.next_in(window) {
             let Some(bytes) = message.get(at..at + extent.len as usize) else { return false };
             copy(into, window.position(extent.offset), bytes);
             at += extent.len as usize;
+            extents += 1;
         }
+        world::work(extents, at as u64);
         at == message.len()
     }
 
     /// Adds the parts of a message to the pieces of the window. Returns true if the message has the expected size.
     pub fn divide(&mut self, window: &Window, message: &Bytes, pieces: &mut Vec<PieceOfWindow>) -> bool {
-        let mut rest = message.clone();
+        let (mut rest, before) = (message.clone(), pieces.len());
         while let Some(extent) = self.placing.next_in(window) {
             if extent.len > rest.len() as u64 {
                 return false;
@@ -231,22 +248,25 @@ impl Inflow {
             let bytes = rest.split_to(extent.len as usize);
             pieces.push(PieceOfWindow { position: window.position(extent.offset), bytes });
         }
+        world::work((pieces.len() - before) as u64, 0);
         rest.is_empty()
     }
 
     /// Returns the `len` bytes of the window that the source wants, packed in order. They are zeros if `from`, the bytes of
     /// the window, is `None`. Returns an empty message if there is no memory for it.
     pub fn collect(&mut self, window: &Window, from: Option<&[u8]>, len: u64) -> Bytes {
-        let placing = &mut self.placing;
+        let (placing, mut extents) = (&mut self.placing, 0);
         let message = Block::message(len, |mut rest| match from {
             Some(from) => {
                 while let Some(extent) = placing.next_in(window) {
                     append(&mut rest, &from[window.position(extent.offset) as usize..][..extent.len as usize]);
+                    extents += 1;
                 }
             }
             None => rest.fill(0),
         });
         self.placing.pass(window);
+        world::work(extents, len);
         message.unwrap_or_default()
     }
 

@@ -24,6 +24,7 @@ use crate::exchange::{Route, Transfer};
 use crate::fabric::{InFlight, Message};
 use crate::schedule::{Buffer, Schedule, Span, ThrottleMode};
 use crate::topology::Rank;
+use crate::world;
 
 /// Tag of the messages of the data phase.
 pub const DATA: u16 = FIRST_FREE_TAG + 2;
@@ -224,6 +225,7 @@ impl Windows {
         let (to, bytes) = total(&window, &passed);
         let overlap = coverage.as_ref().is_some_and(|coverage| coverage.covered() < bytes);
         let extents = passed.iter().map(|passed| passed.extents).sum();
+        world::work(extents, 0);
         Some(Opened { window: whole.trimmed(from, to), coverage, overlap, extents, messages })
     }
 

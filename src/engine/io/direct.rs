@@ -14,8 +14,8 @@ use crate::engine::io::{Moved, Storage, StorageFailure, guarded, read_present, w
 use crate::engine::trace::counts::Outcome;
 use crate::error::{Error, FileOperation};
 use crate::topology::Rank;
-use crate::world::clock;
 use crate::world::process::per_thread;
+use crate::world::{self, clock};
 
 per_thread! {
     /// Kept between calls, so that a call allocates nothing.
@@ -47,6 +47,7 @@ pub fn write(
         let error = written.err().map(|failure| failure.into_error(rank, path));
         return outcome(moved, clock::since(begin), error);
     }
+    world::work(file.count(), file.bytes());
     let written = with_scratch(|packed| {
         let kept = std::mem::take(packed);
         let mut packing = Packing { storage, packed: kept, at: 0, len: 0, written: &mut moved, failure: None };

@@ -20,6 +20,7 @@ use crate::engine::io::{Storage, guarded, read_all};
 use crate::error::{Error, FileOperation, Result};
 use crate::fabric::Endpoint;
 use crate::topology::Rank;
+use crate::world;
 
 /// Reads windows and takes this rank's bytes out of them.
 pub struct WindowReader<'a> {
@@ -64,13 +65,16 @@ impl WindowReader<'_> {
             let extent = windows.extent(number);
             let from = windows.base + number * windows.window;
             let place = arena.at(windows.first_place(number)).cast_const();
+            let (before, mut pieces) = (taken, 0);
             walk.visit_before(extent.end(), |piece| {
                 let bytes = sink.piece(piece.memory, piece.len);
                 // SAFETY: the window's bytes are there, and stay until this rank has passed it; the piece lies in the
                 // window.
                 unsafe { copy(place.add((piece.offset - from) as usize), bytes.as_mut_ptr(), bytes.len()) };
                 taken += piece.len;
+                pieces += 1;
             });
+            world::work(pieces, taken - before);
         }
         ring::pass(arena, DONE);
         arena.signal(PROGRESS).advance();

@@ -27,6 +27,7 @@ use crate::engine::io::{
 use crate::error::{Error, FileOperation, Result};
 use crate::fabric::Endpoint;
 use crate::topology::Rank;
+use crate::world;
 use crate::world::jobs::{self, Job, JobSender};
 
 /// A number above the number of every window: the position of a rank that has finished.
@@ -465,14 +466,16 @@ fn copy_pieces(
 ) -> u64 {
     let from = windows.base + number * windows.window;
     let memory = arena.at(windows.first_place(number));
-    let mut placed = 0;
+    let (mut placed, mut pieces) = (0, 0);
     walk.visit_before(windows.extent(number).end(), |piece| {
         let bytes = source.piece(piece.memory, piece.len);
         // The piece lies in the window: it begins at `from` or later, because pieces ascend, and ends before the window's end.
         copy(bytes, memory.wrapping_add((piece.offset - from) as usize));
         note(Extent { offset: piece.offset, len: piece.len });
         placed += piece.len;
+        pieces += 1;
     });
+    world::work(pieces, placed);
     placed
 }
 

@@ -8,16 +8,19 @@
 //! Control integers are atomic integers, in structs ([`Shareable`]). Ranks on different cores change the integers at any time, so
 //! all other types are forbidden there.
 
+use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::ops::Deref;
 use std::os::fd::{AsRawFd, FromRawFd};
 use std::sync::atomic::{AtomicU32, AtomicU64};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use memmap2::{MmapOptions, MmapRaw};
 
 use crate::drivers::without_size_signal;
 use crate::world;
+use crate::world::process::per_process;
 
 /// Number of the layout of all shared memory. Processes with different numbers share no memory, and open no file
 /// together. Raise it with each change of a struct or an offset in shared memory.
@@ -81,9 +84,17 @@ pub(crate) use shareable;
 
 /// A mapping of memory that processes of one host share.
 #[derive(Debug)]
-pub struct SharedMemory {
+pub struct SharedMemory(Arc<Mapping>);
+
+#[derive(Debug)]
+struct Mapping {
     file: File,
     map: MmapRaw,
+}
+
+per_process! {
+    /// The mappings that simulated processes share ([`world::shares_mappings`]), by file descriptor.
+    static SHARED: Mutex<BTreeMap<i32, Weak<Mapping>>> = Mutex::new(BTreeMap::new());
 }
 
 impl SharedMemory {
@@ -97,12 +108,17 @@ impl SharedMemory {
         // memory.
         let _quiet = without_size_signal();
         file.set_len(size as u64)?;
-        Self::from_file(file, size)
+        let made = Self::from_file(file, size)?;
+        if world::shares_mappings() {
+            let mut shared = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
+            shared.insert(made.0.file.as_raw_fd(), Arc::downgrade(&made.0));
+        }
+        Ok(made)
     }
 
     /// Returns the address for [`SharedMemory::open`] in another process: (process, file descriptor).
     pub fn address(&self) -> (u32, i32) {
-        (std::process::id(), self.file.as_raw_fd())
+        (std::process::id(), self.0.file.as_raw_fd())
     }
 
     /// Maps the memory that another process of this host, or this one, has made and still has.
@@ -110,6 +126,13 @@ impl SharedMemory {
     /// # Errors
     /// Errors of the operating system; a size that differs from the one made.
     pub fn open((process, descriptor): (u32, i32), size: usize) -> io::Result<Self> {
+        if world::shares_mappings() {
+            let shared = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
+            if let Some(known) = shared.get(&descriptor).and_then(Weak::upgrade).filter(|known| known.map.len() == size)
+            {
+                return Ok(Self(known));
+            }
+        }
         let file = OpenOptions::new().read(true).write(true).open(format!("/proc/{process}/fd/{descriptor}"))?;
         if file.metadata()?.len() != size as u64 {
             return Err(io::Error::other("not the memory that was made"));
@@ -119,7 +142,7 @@ impl SharedMemory {
 
     fn from_file(file: File, size: usize) -> io::Result<Self> {
         let map = MmapOptions::new().len(size).map_raw(&file)?;
-        Ok(Self { file, map })
+        Ok(Self(Arc::new(Mapping { file, map })))
     }
 
     /// Allocates memory for the `len` bytes from `offset` on. Bytes that had memory keep their values; new bytes are 0.
@@ -129,7 +152,7 @@ impl SharedMemory {
     pub fn reserve(&self, offset: usize, len: usize) -> io::Result<()> {
         world::ask_for_memory(len)?;
         let _quiet = without_size_signal();
-        let take = nix::fcntl::posix_fallocate(&self.file, offset as libc::off_t, len as libc::off_t);
+        let take = nix::fcntl::posix_fallocate(&self.0.file, offset as libc::off_t, len as libc::off_t);
         take.map_err(io::Error::from)
     }
 
@@ -140,7 +163,7 @@ impl SharedMemory {
             use nix::fcntl::FallocateFlags;
             let how = FallocateFlags::FALLOC_FL_PUNCH_HOLE | FallocateFlags::FALLOC_FL_KEEP_SIZE;
             // Memory that cannot be freed stays allocated until the end.
-            let _ = nix::fcntl::fallocate(&self.file, how, offset as libc::off_t, len as libc::off_t);
+            let _ = nix::fcntl::fallocate(&self.0.file, how, offset as libc::off_t, len as libc::off_t);
         }
         #[cfg(not(target_os = "linux"))]
         let _ = (offset, len);
@@ -148,14 +171,14 @@ impl SharedMemory {
 
     /// Returns the size in bytes, reserved or not.
     pub fn size(&self) -> usize {
-        self.map.len()
+        self.0.map.len()
     }
 
     /// Returns the address of the byte at `offset`, which must be within the size.
     #[inline]
     pub fn at(&self, offset: usize) -> *mut u8 {
-        debug_assert!(offset <= self.map.len());
-        self.map.as_mut_ptr().wrapping_add(offset)
+        debug_assert!(offset <= self.0.map.len());
+        self.0.map.as_mut_ptr().wrapping_add(offset)
     }
 
     /// Returns the value at `offset`, whose integers all ranks change atomically. Its bytes are reserved.

@@ -116,13 +116,14 @@ impl Watch {
         let [value, sleepers] = [self.value, self.sleepers]
             // SAFETY: the caller's promise.
             .map(|word| unsafe { &*std::ptr::with_exposed_provenance::<AtomicU32>(word) });
-        if self.brief && round < LOOKS {
+        let is_brief = self.brief && !waits::end_with_messages();
+        if is_brief && round < LOOKS {
             return waits::yield_core();
         }
         if self.spins && round == 0 && waits::spin_while(value, self.seen) {
             return;
         }
-        let longest = if self.brief { BRIEF } else { LONGEST };
+        let longest = if is_brief { BRIEF } else { LONGEST };
         let time = (SHORTEST * 2u32.pow(round.min(4))).min(longest);
         Signal { value, sleepers }.sleep(|value| waits::sleep_while(value, self.seen, time));
     }

@@ -16,6 +16,7 @@ use crate::exchange::ReceiverIndex;
 use crate::exchange::two_layer::{MERGED, MERGED_SHARED, Share, aggregator_at};
 use crate::fabric::shared::{GroupMemory, Watch};
 use crate::schedule::{Action, Op, Span};
+use crate::world;
 
 /// Number of the signal that advances when the local aggregator publishes where a message lies in the ring.
 const PUBLISHED: usize = 0;
@@ -237,6 +238,7 @@ impl<'a> NodeMember<'a> {
         outflow: &mut Outflow,
         mut part: impl FnMut(*mut u8, Extent, bool),
     ) -> Result<()> {
+        let (all, mut parts) = (bytes, 0);
         let (Some(place), Some(cursors)) = (self.place(span), self.places.get_mut(id)) else { return Ok(()) };
         let start = bytes_at(self.group.memory(), self.group.area(), place.at);
         while bytes > 0
@@ -254,9 +256,11 @@ impl<'a> NodeMember<'a> {
             outflow.memory_pieces(piece.len, |memory| {
                 part(start.wrapping_add(from as usize), memory, left_out);
                 from += memory.len;
+                parts += 1;
             });
             bytes -= piece.len;
         }
+        world::work(parts, all);
         Ok(())
     }
 

@@ -15,6 +15,7 @@ use crate::drivers::Domains;
 use crate::engine::exchange::flatten::CoalescingPacker;
 use crate::engine::exchange::lists::Flow;
 use crate::topology::Rank;
+use crate::world;
 
 /// Lists of extents, each with the index of its aggregator, ascending.
 pub type ListsByAggregator = Vec<(usize, Packed)>;
@@ -58,6 +59,7 @@ impl Merged {
                 }
             }
             extents.sort_unstable();
+            world::work(extents.len() as u64 * (1 + u64::from(members.len().ilog2())), 0);
             for overlap in Overlaps::of(&extents) {
                 if let &[(extent, member)] = overlap {
                     order.push((member as i64 * 2, extent.len));
