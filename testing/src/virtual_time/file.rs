@@ -39,15 +39,77 @@ pub struct Faults {
     pub rank: Option<usize>,
 }
 
-/// The files of a run.
-pub struct Files {
-    tasks: Arc<Tasks>,
+/// What calls on a file take: file servers in virtual time.
+pub trait CallTimes {
+    /// Returns the time at which a call ends, in nanoseconds. `random` returns a number below its argument that follows from the
+    /// seed.
+    fn end(&mut self, call: FileCall, random: &dyn Fn(u64) -> u64) -> u64;
+}
+
+/// A call on a file, or one of its parts.
+#[derive(Debug, Clone, Copy)]
+pub struct FileCall {
+    /// Rank that makes it.
+    pub rank: usize,
+    /// First byte that it moves.
+    pub offset: u64,
+    /// Number of bytes that it moves; 0 if it moves none.
+    pub bytes: u64,
+    /// True if it writes.
+    pub writes: bool,
+    /// Number of parts of the call, among which its latency is divided.
+    pub parts: u64,
+    /// How many times as long as usual it takes.
+    pub slow: u64,
+    /// The time, in nanoseconds.
+    pub now: u64,
+}
+
+/// A latency that the seed decides, up to `latency` nanoseconds, and a rate of each host, or of each server.
+struct SimpleCalls {
     latency: u64,
     rate: u64,
     hosts: Vec<usize>,
     servers: Option<(usize, u64)>,
     /// Time from which on each host or server moves the bytes of another call.
-    free: Mutex<Vec<u64>>,
+    free: Vec<u64>,
+}
+
+impl CallTimes for SimpleCalls {
+    /// Calls of a host, or on a server, that move bytes wait for each other.
+    fn end(&mut self, call: FileCall, random: &dyn Fn(u64) -> u64) -> u64 {
+        let mut end = call.now + random(self.latency + 1) / call.parts * call.slow;
+        for (way, bytes) in self.ways(call) {
+            self.free[way] = self.free[way].max(call.now) + bytes * 1_000_000_000 / self.rate * call.slow;
+            end = end.max(self.free[way]);
+        }
+        end
+    }
+}
+
+impl SimpleCalls {
+    /// Returns the host, or the servers, through which bytes go, and how many through each.
+    fn ways(&self, FileCall { rank, offset, bytes, .. }: FileCall) -> Vec<(usize, u64)> {
+        let Some((servers, stripe)) = self.servers else { return vec![(self.hosts[rank], bytes)] };
+        let (mut at, mut ways) = (offset, Vec::new());
+        while at < offset + bytes {
+            let end = (at / stripe + 1) * stripe;
+            let part = end.min(offset + bytes) - at;
+            ways.push(((at / stripe) as usize % servers, part));
+            at += part;
+        }
+        ways
+    }
+}
+
+/// The files of a run.
+pub struct Files {
+    tasks: Arc<Tasks>,
+    times: Mutex<Box<dyn CallTimes + Send>>,
+    /// Size of the blocks or stripes of a file that all hosts see; `None` if hosts have files of their own.
+    stripe: Option<u64>,
+    /// True if files keep their bytes, not only their sizes.
+    keeps_bytes: bool,
     faults: Faults,
     all: Mutex<BTreeMap<PathBuf, Arc<Data>>>,
     open: AtomicU64,
@@ -59,11 +121,18 @@ pub struct Files {
     handles: AtomicU64,
 }
 
-/// The contents of a file.
+/// The bytes of a file, or only their number.
+#[derive(Default)]
+struct Contents {
+    bytes: Vec<u8>,
+    len: u64,
+}
+
+/// A file.
 #[derive(Default)]
 struct Data {
     number: u64,
-    bytes: Mutex<Vec<u8>>,
+    contents: Mutex<Contents>,
     /// Ranges that handles have shown to others, by handle.
     held: Mutex<BTreeMap<u64, Range<u64>>>,
     /// Ranges that handles have locked.
@@ -74,21 +143,56 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+impl Contents {
+    fn write(&mut self, bytes: &[u8], offset: u64, keeps: bool) {
+        let end = offset + bytes.len() as u64;
+        if self.len < end {
+            self.resize(end, keeps);
+        }
+        if keeps {
+            self.bytes[offset as usize..end as usize].copy_from_slice(bytes);
+        }
+    }
+
+    /// Reads bytes up to the end; returns their number.
+    fn read(&self, bytes: &mut [u8], offset: u64) -> usize {
+        let from = offset.min(self.len);
+        let len = bytes.len().min((self.len - from) as usize);
+        match self.bytes.get(from as usize..from as usize + len) {
+            Some(kept) => bytes[..len].copy_from_slice(kept),
+            None => bytes[..len].fill(0),
+        }
+        len
+    }
+
+    fn resize(&mut self, len: u64, keeps: bool) {
+        self.len = len;
+        if keeps {
+            self.bytes.resize(len as usize, 0);
+        }
+    }
+}
+
 impl Files {
     /// Returns the files of a place: none.
     pub fn new(tasks: Arc<Tasks>, place: &Place) -> Self {
         let latency = place.delays.file.as_nanos() as u64;
-        let (all, open, failed, refused, failed_late, handles) = Default::default();
         let (hosts, servers) = (place.hosts.clone(), place.servers);
         let most = servers.map_or_else(|| hosts.iter().max().map_or(0, |last| last + 1), |(servers, _)| servers);
+        let (rate, free) = (place.delays.rate.max(1), vec![0; most]);
+        Self::timed(tasks, place, Box::new(SimpleCalls { latency, rate, hosts, servers, free }), true)
+    }
+
+    /// Returns the files of a place, on which calls take what `times` say. If the files do not keep bytes, they keep only their
+    /// sizes, and a read finds zeros.
+    pub fn timed(tasks: Arc<Tasks>, place: &Place, times: Box<dyn CallTimes + Send>, keeps_bytes: bool) -> Self {
+        let (all, open, failed, refused, failed_late, handles) = Default::default();
         Self {
-            calls: hosts.iter().map(|_| AtomicUsize::new(0)).collect(),
-            hosts,
-            servers,
-            free: Mutex::new(vec![0; most]),
+            calls: place.hosts.iter().map(|_| AtomicUsize::new(0)).collect(),
+            times: Mutex::new(times),
+            stripe: place.servers.map(|(_, stripe)| stripe),
+            keeps_bytes,
             tasks,
-            latency,
-            rate: place.delays.rate.max(1),
             faults: place.faults,
             all,
             open,
@@ -101,7 +205,7 @@ impl Files {
 
     /// Returns the bytes of a file; `None` if there is none.
     pub fn bytes(&self, path: &Path) -> Option<Vec<u8>> {
-        lock(&self.all).get(path).map(|data| lock(&data.bytes).clone())
+        lock(&self.all).get(path).map(|data| lock(&data.contents).bytes.clone())
     }
 
     /// Returns the number of calls that have failed with an error that the caller must tell.
@@ -135,38 +239,19 @@ impl Files {
         io::Error::from_raw_os_error(code)
     }
 
-    /// Lets the time of a call on `bytes` bytes at `offset` pass, in which other tasks run. Calls of a host, or on a server, that
-    /// move bytes wait for each other.
-    fn pass(&self, rank: usize, offset: u64, bytes: usize) {
-        self.pass_part(rank, (offset, bytes), 1);
+    /// Lets the time of a call that moves no bytes pass, in which other tasks run.
+    fn pass(&self, rank: usize) {
+        self.pass_call(rank, (0, 0), false, 1);
     }
 
-    /// Does what [`Files::pass`] does, for one of `parts` parts of a call: the call's latency is divided among them.
-    fn pass_part(&self, rank: usize, (offset, bytes): (u64, usize), parts: u64) {
+    /// Lets the time of a call, or of one of its parts, pass, in which other tasks run.
+    fn pass_call(&self, rank: usize, (offset, bytes): (u64, usize), writes: bool, parts: u64) {
         let slow = if self.is_due(rank, self.faults.slow) { 100 } else { 1 };
         let now = self.tasks.nanos();
-        let mut end = now + self.tasks.random(self.latency + 1) / parts * slow;
-        let mut free = lock(&self.free);
-        for (way, bytes) in self.ways(rank, offset, bytes as u64) {
-            free[way] = free[way].max(now) + bytes * 1_000_000_000 / self.rate * slow;
-            end = end.max(free[way]);
-        }
-        drop(free);
+        let call = FileCall { rank, offset, bytes: bytes as u64, writes, parts, slow, now };
+        let end = lock(&self.times).end(call, &|limit| self.tasks.random(limit));
         self.tasks.event();
         tributary::world::World::block(&*self.tasks, 0, Some(Duration::from_nanos(end - now)));
-    }
-
-    /// Returns the host, or the servers, through which bytes go, and how many through each.
-    fn ways(&self, rank: usize, offset: u64, bytes: u64) -> Vec<(usize, u64)> {
-        let Some((servers, stripe)) = self.servers else { return vec![(self.hosts[rank], bytes)] };
-        let (mut at, mut ways) = (offset, Vec::new());
-        while at < offset + bytes {
-            let end = (at / stripe + 1) * stripe;
-            let part = end.min(offset + bytes) - at;
-            ways.push(((at / stripe) as usize % servers, part));
-            at += part;
-        }
-        ways
     }
 
     fn is_due(&self, rank: usize, of_thousand: u64) -> bool {
@@ -205,7 +290,7 @@ pub struct Opener(pub Arc<Files>, pub usize);
 
 impl OpenStorage for Opener {
     fn open(&self, path: &Path, mode: Mode) -> io::Result<Box<dyn Storage>> {
-        self.0.pass(self.1, 0, 0);
+        self.0.pass(self.1);
         if self.0.is_due(self.1, self.0.faults.open) {
             return Err(self.0.refuse(libc::EMFILE));
         }
@@ -214,7 +299,7 @@ impl OpenStorage for Opener {
     }
 
     fn create(&self, path: &Path) -> io::Result<Box<dyn Storage>> {
-        self.0.pass(self.1, 0, 0);
+        self.0.pass(self.1);
         if self.0.is_due(self.1, self.0.faults.open) {
             return Err(self.0.refuse(libc::EACCES));
         }
@@ -227,13 +312,13 @@ impl OpenStorage for Opener {
     }
 
     fn remove(&self, path: &Path) -> io::Result<()> {
-        self.0.pass(self.1, 0, 0);
+        self.0.pass(self.1);
         lock(&self.0.all).remove(path).map(drop).ok_or_else(|| io::ErrorKind::NotFound.into())
     }
 
     /// Files on servers are on a parallel file system, so that ranks of several hosts may leave bytes behind.
     fn file_system(&self, _path: &Path) -> Option<FileSystem> {
-        self.0.servers.map(|(_, stripe)| FileSystem { magic: GPFS, block: stripe, is_daos: false })
+        self.0.stripe.map(|stripe| FileSystem { magic: GPFS, block: stripe, is_daos: false })
     }
 }
 
@@ -248,7 +333,7 @@ struct Handle {
 
 impl Storage for Handle {
     fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<usize> {
-        self.files.pass_part(self.rank, (offset, bytes.len()), 2);
+        self.files.pass_call(self.rank, (offset, bytes.len()), true, 2);
         if self.mode == Mode::Read {
             return Err(io::Error::from_raw_os_error(libc::EBADF));
         }
@@ -263,16 +348,11 @@ impl Storage for Handle {
         let mut at = 0;
         for end in [len / 2, len] {
             if end > at {
-                let mut data = lock(&self.data.bytes);
-                let from = offset as usize + at;
-                if data.len() < offset as usize + end {
-                    data.resize(offset as usize + end, 0);
-                }
-                data[from..offset as usize + end].copy_from_slice(&bytes[at..end]);
+                lock(&self.data.contents).write(&bytes[at..end], offset + at as u64, self.files.keeps_bytes);
                 at = end;
             }
             if end < len {
-                self.files.pass_part(self.rank, (0, 0), 2);
+                self.files.pass_call(self.rank, (0, 0), true, 2);
             }
         }
         Ok(len)
@@ -282,36 +362,32 @@ impl Storage for Handle {
         match parts {
             [] => Ok(0),
             [part] => self.write_at(part, offset),
-            parts => self.write_at(&parts.iter().flat_map(|part| part.iter().copied()).collect::<Vec<u8>>(), offset),
+            parts => self.write_at(&parts.iter().map(|part| &part[..]).collect::<Vec<_>>().concat(), offset),
         }
     }
 
     fn read_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<usize> {
-        self.files.pass(self.rank, offset, bytes.len());
+        self.files.pass_call(self.rank, (offset, bytes.len()), false, 1);
         if self.files.is_due(self.rank, self.files.faults.io) {
             return Err(self.files.fail(self.rank, libc::EIO));
         }
         let len = self.files.part(self.rank, bytes.len())?;
-        let data = lock(&self.data.bytes);
-        let from = (offset as usize).min(data.len());
-        let len = len.min(data.len() - from);
-        bytes[..len].copy_from_slice(&data[from..from + len]);
-        Ok(len)
+        Ok(lock(&self.data.contents).read(&mut bytes[..len], offset))
     }
 
     fn size(&self) -> io::Result<u64> {
-        self.files.pass(self.rank, 0, 0);
-        Ok(lock(&self.data.bytes).len() as u64)
+        self.files.pass(self.rank);
+        Ok(lock(&self.data.contents).len)
     }
 
     fn set_len(&self, len: u64) -> io::Result<()> {
-        self.files.pass(self.rank, 0, 0);
-        lock(&self.data.bytes).resize(len as usize, 0);
+        self.files.pass(self.rank);
+        lock(&self.data.contents).resize(len, self.files.keeps_bytes);
         Ok(())
     }
 
     fn sync(&self) -> io::Result<()> {
-        self.files.pass(self.rank, 0, 0);
+        self.files.pass(self.rank);
         if self.files.is_due(self.rank, self.files.faults.io) {
             Err(self.files.fail(self.rank, libc::EIO))
         } else {
@@ -326,7 +402,7 @@ impl Storage for Handle {
 
 impl FileControl for Handle {
     fn hold(&self, number: u64, range: Range<u64>) -> io::Result<()> {
-        self.files.pass(self.rank, 0, 0);
+        self.files.pass(self.rank);
         let _ = number;
         let mut held = lock(&self.data.held);
         if range.is_empty() {
@@ -338,14 +414,14 @@ impl FileControl for Handle {
     }
 
     fn is_held(&self, range: Range<u64>) -> io::Result<bool> {
-        self.files.pass(self.rank, 0, 0);
+        self.files.pass(self.rank);
         let overlaps = |other: &Range<u64>| other.start < range.end && range.start < other.end;
         Ok(lock(&self.data.held).iter().any(|(number, held)| *number != self.number && overlaps(held)))
     }
 
     fn lock_range(&self, range: Range<u64>, is_taken: bool) -> io::Result<()> {
         loop {
-            self.files.pass(self.rank, 0, 0);
+            self.files.pass(self.rank);
             let mut locked = lock(&self.data.locked);
             if !is_taken {
                 locked.retain(|(number, other)| *number != self.number || *other != range);
@@ -374,6 +450,6 @@ impl Drop for Handle {
 
 impl std::fmt::Debug for Files {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_map().entries(lock(&self.all).iter().map(|(path, data)| (path, lock(&data.bytes).len()))).finish()
+        f.debug_map().entries(lock(&self.all).iter().map(|(path, data)| (path, lock(&data.contents).len))).finish()
     }
 }

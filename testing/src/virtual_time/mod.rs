@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use tributary::{Endpoint, Error, Rank};
 
 use file::{Faults, Files};
-use network::{Links, Network, SimpleLinks};
+use network::{Links, Messaging, Network, SimpleLinks};
 use tasks::{Ended, Tasks};
 
 /// Where the ranks are, and how fast things are.
@@ -58,14 +58,14 @@ pub struct RankInWorld {
     /// The files of the run.
     pub files: Arc<Files>,
     tasks: Arc<Tasks>,
-    network: Arc<Network>,
+    messages: Arc<dyn Messaging + Send + Sync>,
     compute: Duration,
 }
 
 impl RankInWorld {
     /// Returns an endpoint over all ranks with messages of its own. Collective.
     pub fn endpoint(&self) -> Endpoint {
-        Endpoint::new(Box::new(self.network.join(self.rank)))
+        Endpoint::new(self.messages.clone().join(self.rank))
     }
 
     /// Returns the time.
@@ -131,11 +131,35 @@ pub fn run_on<T: Send + 'static>(
     links: Box<dyn Links + Send>,
     program: impl Fn(RankInWorld) -> T + Send + Sync + 'static,
 ) -> Outcome<T> {
-    let ranks = place.hosts.len();
     let tasks = Tasks::new(seed, place.lost_cores);
     tasks.refuse_memory(place.faults.memory, place.faults.rank);
-    let network = Arc::new(Network::new(tasks.clone(), place, links));
-    let files = Arc::new(Files::new(tasks.clone(), place));
+    let system = System {
+        messages: Arc::new(Network::new(tasks.clone(), place, links)),
+        files: Arc::new(Files::new(tasks.clone(), place)),
+        tasks,
+    };
+    run_in(&system, place, program)
+}
+
+/// What a run runs on.
+pub struct System {
+    /// The tasks, which have not begun.
+    pub tasks: Arc<Tasks>,
+    /// The messages between ranks.
+    pub messages: Arc<dyn Messaging + Send + Sync>,
+    /// The files: none.
+    pub files: Arc<Files>,
+}
+
+/// Runs `program` on each rank of `place` in a system of the caller's.
+pub fn run_in<T: Send + 'static>(
+    system: &System,
+    place: &Place,
+    program: impl Fn(RankInWorld) -> T + Send + Sync + 'static,
+) -> Outcome<T> {
+    let System { tasks, messages, files } = system;
+    let ranks = place.hosts.len();
+    tasks.set_hosts(place.hosts.clone());
     let program = Arc::new(program);
     let results = Arc::new(Mutex::new(Vec::from_iter((0..ranks).map(|_| None))));
     for rank in 0..ranks {
@@ -145,7 +169,7 @@ pub fn run_on<T: Send + 'static>(
             ranks,
             files: files.clone(),
             tasks: tasks.clone(),
-            network: network.clone(),
+            messages: messages.clone(),
             compute: place.delays.compute,
         };
         tasks.start_process(format!("rank {rank}"), rank, move || {
@@ -155,8 +179,8 @@ pub fn run_on<T: Send + 'static>(
     }
     let ended = tasks.clone().run(place.killed_after, tributary::engine::waits);
     let (turns, digest, took) = tasks.counted();
-    let stopped = network.stopped();
-    let (refused, unreceived) = (tasks.refused(), network.forget());
+    let stopped = messages.stopped();
+    let (refused, unreceived) = (tasks.refused(), messages.forget());
     let ranks = std::mem::take(&mut *results.lock().unwrap_or_else(std::sync::PoisonError::into_inner));
-    Outcome { ranks, ended, turns, digest, took, files, refused, stopped, unreceived }
+    Outcome { ranks, ended, turns, digest, took, files: files.clone(), refused, stopped, unreceived }
 }

@@ -11,6 +11,18 @@ use tributary::{Completion, Error, Idle, Message, Rank, Result, SendMode, Stop, 
 use super::Place;
 use super::tasks::Tasks;
 
+/// The messages of a run.
+pub trait Messaging {
+    /// Returns the transport of a rank in a context of its own. Collective.
+    fn join(self: Arc<Self>, rank: Rank) -> Box<dyn Transport>;
+
+    /// Returns the error with which a rank has stopped all.
+    fn stopped(&self) -> Option<Error>;
+
+    /// Drops all messages. Returns the number of those that nobody has received.
+    fn forget(&self) -> usize;
+}
+
 /// When messages arrive: a network in virtual time.
 pub trait Links {
     /// Returns the time at which a message that is sent now arrives, in nanoseconds. `random` returns a number below its argument
@@ -84,11 +96,6 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Mailbox {
-    /// The key of the rank's wait.
-    fn key(&self) -> usize {
-        std::ptr::from_ref(self).addr()
-    }
-
     fn has_arrived(&self, now: u64) -> bool {
         lock(&self.arriving).iter().any(|(time, _)| *time <= now)
     }
@@ -99,23 +106,6 @@ impl Network {
     pub fn new(tasks: Arc<Tasks>, place: &Place, links: Box<dyn Links + Send>) -> Self {
         let (hosts, shares_memory) = (place.hosts.clone(), place.shares_memory);
         Self { tasks, hosts, shares_memory, links: Mutex::new(links), state: Mutex::default() }
-    }
-
-    /// Returns the error with which a rank has stopped all.
-    pub fn stopped(&self) -> Option<Error> {
-        lock(&self.state).stopped.clone()
-    }
-
-    /// Returns the transport of a rank in a context of its own. Collective.
-    pub fn join(self: &Arc<Self>, rank: Rank) -> Messages {
-        let context = {
-            let mut state = lock(&self.state);
-            let joined = state.joined.entry(rank).or_default();
-            *joined += 1;
-            // Contexts of duplicates have other numbers.
-            *joined << 16
-        };
-        self.enter(rank, context)
     }
 
     fn enter(self: &Arc<Self>, rank: Rank, context: usize) -> Messages {
@@ -147,24 +137,39 @@ impl Network {
         drop(state);
         lock(&mailbox.arriving).push_back((time, envelope));
         self.tasks.event();
-        self.tasks.wake_at(time, mailbox.key());
+        self.tasks.message_at(time, to);
     }
 
     /// Makes every rank's next call of a transport fail.
     fn stop(&self, why: &Error) {
         let mut state = lock(&self.state);
         state.stopped.get_or_insert_with(|| why.clone());
-        let keys: Vec<usize> = state.mailboxes.values().map(|mailbox| mailbox.key()).collect();
         drop(state);
-        keys.into_iter().for_each(|key| self.tasks.wake(key));
+        (0..self.hosts.len()).for_each(|rank| self.tasks.wake_rank(rank));
     }
 
     fn progress(&self) -> Result<()> {
         lock(&self.state).stopped.clone().map_or(Ok(()), Err)
     }
+}
 
-    /// Drops all messages. Returns the number of those that nobody has received.
-    pub fn forget(&self) -> usize {
+impl Messaging for Network {
+    fn join(self: Arc<Self>, rank: Rank) -> Box<dyn Transport> {
+        let context = {
+            let mut state = lock(&self.state);
+            let joined = state.joined.entry(rank).or_default();
+            *joined += 1;
+            // Contexts of duplicates have other numbers.
+            *joined << 16
+        };
+        Box::new(self.enter(rank, context))
+    }
+
+    fn stopped(&self) -> Option<Error> {
+        lock(&self.state).stopped.clone()
+    }
+
+    fn forget(&self) -> usize {
         let state = std::mem::take(&mut *lock(&self.state));
         state.mailboxes.values().map(|mailbox| lock(&mailbox.arriving).len()).sum()
     }
@@ -283,7 +288,7 @@ impl Transport for Messages {
     }
 
     fn idle(&self) -> Arc<dyn Idle> {
-        Arc::new(Waiting { network: self.network.clone(), mailbox: self.mailbox.clone() })
+        Arc::new(Waiting { network: self.network.clone(), rank: self.rank, mailbox: self.mailbox.clone() })
     }
 
     fn stop(&self) -> Stop {
@@ -300,6 +305,7 @@ impl Transport for Messages {
 /// The wait of a rank: until a message arrives, or a task wakes it, however long that takes.
 struct Waiting {
     network: Arc<Network>,
+    rank: Rank,
     mailbox: Arc<Mailbox>,
 }
 
@@ -310,13 +316,13 @@ impl Idle for Waiting {
         if self.mailbox.has_arrived(tasks.nanos()) || self.network.progress().is_err() {
             tasks.block(0, Some(Duration::from_micros(1 << rounds.min(10))));
         } else if !self.mailbox.is_woken.load(Ordering::Relaxed) {
-            tasks.block(self.mailbox.key(), None);
+            tasks.await_message(self.rank, None);
         }
         self.mailbox.is_woken.store(false, Ordering::Relaxed);
     }
 
     fn wake(&self) {
         self.mailbox.is_woken.store(true, Ordering::Relaxed);
-        self.network.tasks.wake(self.mailbox.key());
+        self.network.tasks.wake_rank(self.rank);
     }
 }

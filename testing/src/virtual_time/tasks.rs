@@ -6,13 +6,13 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::{Arc, LazyLock};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use corosensei::stack::DefaultStack;
 use corosensei::{Coroutine, CoroutineResult, Yielder};
 use tributary::world::process::ProcessValues;
-use tributary::world::{TaskId, World, enter, jobs};
+use tributary::world::{TaskId, Work, World, enter, jobs, waits};
 
 /// Number of bytes of a task's stack. (Untouched pages take no memory.)
 const STACK: usize = 1 << 20;
@@ -20,6 +20,8 @@ const STACK: usize = 1 << 20;
 const LOST: u64 = 20_000_000;
 /// Maximum time that a task yields its core.
 const YIELD: u64 = 2_000;
+/// Maximum number of hosts whose integers have keys below all addresses.
+const MOST_HOSTS: usize = 1 << 16;
 /// Time without any event, in nanoseconds, after which the ranks wait for ever: they look again and again, and nothing happens.
 const QUIET: u64 = 100_000_000_000;
 
@@ -34,6 +36,22 @@ pub enum Ended {
     Panicked(String),
     /// All ranks were killed after so many turns as was asked.
     Killed,
+}
+
+/// What happens in a run beside its tasks, at times of its own: a simulated network.
+pub trait Happenings {
+    /// Returns the time of the next event in nanoseconds; `None` if there is none.
+    fn next(&mut self) -> Option<u64>;
+
+    /// Lets the events of that time happen. Adds the ranks that have messages to `arrived`, with the times.
+    fn happen(&mut self, arrived: &mut Vec<(u64, usize)>);
+
+    /// Returns the time at which work is done that a task of a rank begins at `from`: the rank's own, or a thread beside it.
+    fn work(&mut self, rank: usize, is_rank: bool, from: u64, work: Work) -> u64;
+}
+
+fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The tasks of a run.
@@ -73,6 +91,12 @@ struct State {
     panic: Option<String>,
     /// Tasks of ranks that have not ended.
     ranks: usize,
+    /// What happens beside the tasks.
+    beside: Option<Arc<Mutex<dyn Happenings + Send>>>,
+    /// Ranks for which an event beside the tasks has messages, with the times.
+    arrived: Vec<(u64, usize)>,
+    /// Host of each rank.
+    hosts: Vec<usize>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -81,6 +105,8 @@ enum Timer {
     Wait(TaskId, u64),
     /// Wakes a key.
     Key(usize),
+    /// Wakes a rank that waits for messages.
+    Message(usize),
     /// Gives a task a core again.
     Core(TaskId),
 }
@@ -103,6 +129,8 @@ struct Task {
     is_late: bool,
     /// True if the next park returns at once.
     is_unparked: bool,
+    /// Time in nanoseconds until which the task works ([`Tasks::work_until`]).
+    busy: u64,
 }
 
 thread_local! {
@@ -149,7 +177,12 @@ impl State {
         if let Some(key) = task.waits_for.take() {
             task.is_late = is_late;
             task.waits += 1;
-            self.ready.push(id);
+            let busy = task.busy;
+            if busy > self.now {
+                self.at(busy, Timer::Core(id));
+            } else {
+                self.ready.push(id);
+            }
             if let Some(waiting) = self.blocked.get_mut(&key) {
                 waiting.retain(|&other| other != id);
             }
@@ -162,14 +195,37 @@ impl State {
         }
     }
 
+    /// Lets the task of a rank go on that waits for messages, or for memory of its host.
+    fn arrive(&mut self, rank: usize) {
+        // Ranks are the first tasks, in their order.
+        let id = rank as TaskId;
+        let waits = self.task(id).and_then(|task| task.waits_for);
+        if waits.is_some_and(|key| key == messages_of(rank) || is_word(key)) {
+            self.release(id, false);
+        }
+    }
+
+    /// Returns the key of a task for what it calls `key`: integers in shared memory are those of its host.
+    fn key(&mut self, id: TaskId, key: usize) -> usize {
+        let rank = self.task(id).map(|task| task.rank).filter(|_| waits::is_word(key));
+        match rank.and_then(|rank| self.hosts.get(rank)) {
+            Some(host) => key + (host + 1) * waits::WORDS_END,
+            None => key,
+        }
+    }
+
     /// Returns the next task to run; `None` if nobody can go on.
     fn choose(&mut self) -> Option<TaskId> {
         loop {
             while self.ready.is_empty() {
+                if self.happens_beside() {
+                    continue;
+                }
                 let Reverse((time, _, timer)) = self.timers.pop()?;
                 self.now = self.now.max(time);
                 match timer {
                     Timer::Key(key) => self.wake(key),
+                    Timer::Message(rank) => self.arrive(rank),
                     Timer::Core(id) => return Some(id),
                     Timer::Wait(id, wait) if self.task(id).is_some_and(|task| task.waits == wait) => {
                         self.release(id, true);
@@ -185,6 +241,25 @@ impl State {
             let time = self.now + self.random(LOST);
             self.at(time, Timer::Core(id));
         }
+    }
+
+    /// Lets what is next beside the tasks happen, if that is before all timers. Returns false if it is not.
+    fn happens_beside(&mut self) -> bool {
+        let Some(beside) = self.beside.clone() else { return false };
+        let mut beside = lock(&beside);
+        let Some(time) = beside.next() else { return false };
+        if self.timers.peek().is_some_and(|Reverse((timer, ..))| *timer < time) {
+            return false;
+        }
+        self.now = self.now.max(time);
+        self.eventful = self.now;
+        let mut arrived = std::mem::take(&mut self.arrived);
+        beside.happen(&mut arrived);
+        for (time, rank) in arrived.drain(..) {
+            if time > self.now { self.at(time, Timer::Message(rank)) } else { self.arrive(rank) }
+        }
+        self.arrived = arrived;
+        true
     }
 
     /// Returns what each task waits for.
@@ -216,6 +291,9 @@ impl Tasks {
             eventful: 0,
             panic: None,
             ranks: 0,
+            beside: None,
+            arrived: Vec::new(),
+            hosts: Vec::new(),
         };
         Arc::new(Self {
             state: RefCell::new(state),
@@ -230,9 +308,24 @@ impl Tasks {
         self.state.borrow_mut().random(limit)
     }
 
-    /// Returns the time in nanoseconds.
+    /// Returns the time in nanoseconds: for a task that works, the end of its work.
     pub fn nanos(&self) -> u64 {
-        self.state.borrow().now
+        let busy = self.running.get().and_then(|(id, _)| self.state.borrow_mut().task(id).map(|task| task.busy));
+        self.state.borrow().now.max(busy.unwrap_or(0))
+    }
+
+    /// Lets the running task work until a time in nanoseconds. What it does next happens at that time; others run meanwhile.
+    pub fn work_until(&self, time: u64) {
+        if let Some((id, _)) = self.running.get()
+            && let Some(task) = self.state.borrow_mut().task(id)
+        {
+            task.busy = task.busy.max(time);
+        }
+    }
+
+    /// Sets what happens beside the tasks.
+    pub fn set_beside(&self, beside: Arc<Mutex<dyn Happenings + Send>>) {
+        self.state.borrow_mut().beside = Some(beside);
     }
 
     /// Refuses so many of a thousand requests for memory, of one rank or of all.
@@ -270,9 +363,35 @@ impl Tasks {
         state.eventful = state.now;
     }
 
-    /// Wakes the tasks that wait for a key, at a time in nanoseconds.
-    pub fn wake_at(&self, time: u64, key: usize) {
-        self.state.borrow_mut().at(time, Timer::Key(key));
+    /// Sets the host of each rank.
+    pub fn set_hosts(&self, hosts: Vec<usize>) {
+        self.state.borrow_mut().hosts = hosts;
+    }
+
+    /// Waits until [`Tasks::message_at`] or [`Tasks::wake_rank`], at most for `longest`.
+    pub fn await_message(&self, rank: usize, longest: Option<Duration>) {
+        self.block(messages_of(rank), longest);
+    }
+
+    /// Wakes a rank at a time in nanoseconds, at which a message has arrived for it.
+    pub fn message_at(&self, time: u64, rank: usize) {
+        self.state.borrow_mut().at(time, Timer::Message(rank));
+    }
+
+    /// Wakes a rank that waits for messages, or for memory of its host.
+    pub fn wake_rank(&self, rank: usize) {
+        self.event();
+        let time = self.nanos();
+        let mut state = self.state.borrow_mut();
+        if time > state.now { state.at(time, Timer::Message(rank)) } else { state.arrive(rank) }
+    }
+
+    /// Wakes the tasks that wait for a key when the running task has done its work.
+    fn wake_when_done(&self, key: usize) {
+        let time = self.nanos();
+        let mut state = self.state.borrow_mut();
+        let key = state.key(self.task(), key);
+        if time > state.now { state.at(time, Timer::Key(key)) } else { state.wake(key) }
     }
 
     /// Returns the number of turns, the hash of all of them, and the time.
@@ -308,6 +427,7 @@ impl Tasks {
         });
         let mut state = self.state.borrow_mut();
         let id = state.tasks.len() as TaskId;
+        let busy = self.running.get().and_then(|(id, _)| state.task(id).map(|starter| starter.busy));
         let task = Task {
             name,
             process,
@@ -319,6 +439,7 @@ impl Tasks {
             waits: 0,
             is_late: false,
             is_unparked: false,
+            busy: busy.unwrap_or(0),
         };
         state.tasks.push(Some(task));
         state.ready.push(id);
@@ -454,7 +575,7 @@ impl Tasks {
 
 impl World for Tasks {
     fn now(&self) -> Instant {
-        *BEGIN + Duration::from_nanos(self.state.borrow().now)
+        *BEGIN + Duration::from_nanos(self.nanos())
     }
 
     fn yield_now(&self) {
@@ -468,10 +589,10 @@ impl World for Tasks {
             return false;
         };
         let mut state = self.state.borrow_mut();
-        let now = state.now;
+        let (now, key) = (state.now, state.key(id, key));
         let task = state.task(id).expect("a task");
         task.waits_for = Some(key);
-        let wait = task.waits;
+        let (wait, now) = (task.waits, now.max(task.busy));
         if key != 0 {
             state.blocked.entry(key).or_default().push(id);
         }
@@ -488,9 +609,8 @@ impl World for Tasks {
     }
 
     fn wake(&self, key: usize) {
-        let mut state = self.state.borrow_mut();
-        state.eventful = state.now;
-        state.wake(key);
+        self.event();
+        self.wake_when_done(key);
     }
 
     fn task(&self) -> TaskId {
@@ -511,7 +631,8 @@ impl World for Tasks {
         if let Some(task) = state.task(id) {
             task.is_unparked = true;
         }
-        state.wake(parked(id));
+        drop(state);
+        self.wake_when_done(parked(id));
     }
 
     fn start(&self, name: &str, work: Box<dyn FnOnce() + Send>) -> io::Result<TaskId> {
@@ -527,6 +648,24 @@ impl World for Tasks {
         self.is_over.get() || self.state.borrow_mut().task(task).is_none()
     }
 
+    fn work(&self, work: Work) {
+        let from = self.nanos();
+        let (beside, task) = {
+            let mut state = self.state.borrow_mut();
+            let Some(beside) = state.beside.clone() else { return };
+            (beside, state.task(self.task()).map(|task| (task.rank, task.is_rank)))
+        };
+        if let Some((rank, is_rank)) = task {
+            let done = lock(&beside).work(rank, is_rank, from, work);
+            self.work_until(done);
+        }
+    }
+
+    /// With a simulated network there may be more ranks than the system has mappings.
+    fn shares_mappings(&self) -> bool {
+        self.state.borrow().beside.is_some()
+    }
+
     fn refuses_memory(&self, _bytes: usize) -> bool {
         let (of_thousand, rank, refused) = self.refusals.get();
         let id = self.task();
@@ -540,6 +679,16 @@ impl World for Tasks {
     fn process(&self) -> Arc<ProcessValues> {
         self.state.borrow_mut().task(self.task()).map(|task| task.process.clone()).unwrap_or_default()
     }
+}
+
+/// The key of a rank's wait for messages: no address.
+fn messages_of(rank: usize) -> usize {
+    usize::MAX / 2 - rank
+}
+
+/// Returns true if a key is that of an integer in the shared memory of a host.
+fn is_word(key: usize) -> bool {
+    key < MOST_HOSTS * waits::WORDS_END && waits::is_word(key % waits::WORDS_END)
 }
 
 /// The key of a parked task: no address, and not that of its end.
