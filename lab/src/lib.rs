@@ -11,6 +11,7 @@
 //! | [`mpi`] | MPI's own collectives; both groups of an inter-communicator as one endpoint |
 //! | [`collectives`] | the collective algorithms of the papers |
 //! | [`forecast`] | kernels and whole collective writes as workloads of the simulator |
+//! | [`runs`] | programs on the engine itself, in virtual time, on simulated machines |
 //! | [`timing`] | times of the schedules of all ranks in the one-port model |
 //! | [`mod@tune`] | measurement of what messages cost, until means are known |
 //! | [`hsumma`] | SUMMA and hierarchical SUMMA, an application of the collectives |
@@ -23,6 +24,7 @@ pub mod hsumma;
 pub mod machines;
 pub mod mpi;
 pub mod papers;
+pub mod runs;
 pub mod sim;
 pub mod timing;
 pub mod tune;

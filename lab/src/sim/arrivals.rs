@@ -159,11 +159,12 @@ impl<W: Workload> Engine<'_, W> {
     }
 
     fn take_envelope(&mut self, rank: Rank, message: Message, check: f64) {
+        let key = if self.is_posted { self.posted_key(&message) } else { message.key() };
         let host = &mut self.hosts[rank];
         let costs = &self.machine.host;
         let queues = host.queues.get_or_insert_default();
         let tau = costs.walk.entry(queues.posted.len());
-        let Search { found, walked } = queues.posted.take(message.key());
+        let Search { found, walked } = queues.posted.take(key);
         queues.walked += walked as u64;
         let mut cost = costs.receive + check + tau * walked as f64;
         if message.kind == Kind::EAGER {
@@ -175,7 +176,7 @@ impl<W: Workload> Engine<'_, W> {
             queues.connections += 1;
         }
         if found.is_none() {
-            queues.unexpected.push(message.key(), message);
+            queues.unexpected.push(key, message);
             queues.longest_unexpected = queues.longest_unexpected.max(queues.unexpected.len());
         }
         host.cpu = self.network.work_from(host.cpu, cost);
@@ -190,6 +191,7 @@ impl<W: Workload> Engine<'_, W> {
     /// Continues the protocol of a message that was matched with its receive.
     pub(super) fn matched(&mut self, rank: Rank, message: Message, handle: Handle) {
         self.count.matched += 1;
+        self.hosts[rank].program.matched(handle, &message);
         if message.kind == Kind::REQUEST_TO_SEND {
             let ready = self.answer(rank, &message, self.machine.host.rendezvous);
             let Message { from, to, .. } = message;

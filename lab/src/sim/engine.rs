@@ -77,6 +77,8 @@ pub(super) struct Count {
     pub(super) matched: u64,
     /// Number of events of messages.
     pub(super) events: u64,
+    /// Number of bytes of messages between nodes.
+    pub(super) outside: u64,
     /// Number of messages under way or waiting.
     pub(super) present: usize,
     /// Largest value of `present` so far.
@@ -96,10 +98,12 @@ pub(super) struct Engine<'a, W> {
     pub(super) receipts: Vec<(u32, Time, Handle)>,
     /// Time in picoseconds: arrivals at a rank that is busy for longer wait.
     pub(super) patience: Time,
+    /// True if ranks run elsewhere and post their operations.
+    pub(super) is_posted: bool,
 }
 
 impl<'a, W: Workload> Engine<'a, W> {
-    fn new(machine: &'a Machine, topology: &Topology, workload: &'a W, seed: u64) -> Self {
+    pub(super) fn new(machine: &'a Machine, topology: &Topology, workload: &'a W, seed: u64) -> Self {
         Self {
             machine,
             workload,
@@ -111,13 +115,14 @@ impl<'a, W: Workload> Engine<'a, W> {
             count: Count::default(),
             receipts: Vec::new(),
             patience: ticks(PATIENCE * machine.host.receive),
+            is_posted: false,
         }
     }
 
     /// Removes and returns the next event. Reads what the events after it need: their ranks are far apart in memory, so
     /// the cache misses overlap here and would not later.
     #[inline]
-    fn next(&mut self) -> Option<(Time, Message)> {
+    pub(super) fn next(&mut self) -> Option<(Time, Message)> {
         let Self { wheel, hosts, network, .. } = self;
         wheel.pop(|message| match message.leg {
             Leg::POSTED => network.touch(message.from),
@@ -127,7 +132,7 @@ impl<'a, W: Workload> Engine<'a, W> {
     }
 
     #[inline]
-    fn event(&mut self, now: Time, message: Message) {
+    pub(super) fn event(&mut self, now: Time, message: Message) {
         match message.leg {
             Leg::POSTED => self.depart(message, now),
             Leg::LINKS => self.pass(message, now),
@@ -141,6 +146,12 @@ impl<'a, W: Workload> Engine<'a, W> {
             Leg::SENT => self.send_segment(message.to as usize, now),
             _ => self.deliver(message, now),
         }
+        self.settle_receipts();
+    }
+
+    /// Delivers the completions of sends that were found out about.
+    #[inline]
+    pub(super) fn settle_receipts(&mut self) {
         if !self.receipts.is_empty() {
             self.hand_out();
         }
@@ -148,7 +159,7 @@ impl<'a, W: Workload> Engine<'a, W> {
 
     /// Advances a rank's program, then processes arrivals, as far as both are determined at `now`.
     pub(super) fn advance(&mut self, rank: Rank, now: Time) {
-        let mut ahead = AHEAD;
+        let mut ahead = if self.is_posted { u32::MAX } else { AHEAD };
         loop {
             let host = &mut self.hosts[rank];
             let pending = std::mem::replace(&mut host.pending, NONE);
@@ -204,6 +215,8 @@ impl<'a, W: Workload> Engine<'a, W> {
                 let kind = if bytes > self.machine.eager_limit { Kind::REQUEST_TO_SEND } else { Kind::EAGER };
                 let marks = Marks::NONE.with(Marks::SYNCHRONOUS, mode == SendMode::Synchronous);
                 let (from, to) = (rank as u32, to as u32);
+                // (The stage of a posted operation is found by its handle.)
+                let stage = stage as u8;
                 self.post_send(Message { load: bytes, from, to, handle, stage, kind, leg: Leg::POSTED, marks });
             }
         }
@@ -248,6 +261,7 @@ impl<'a, W: Workload> Engine<'a, W> {
         let mut done = self.hosts[rank].cpu;
         let outside = self.network.way(message.from, message.to) == Distance::Network;
         message.marks = message.marks.with(Marks::OUTSIDE, outside);
+        self.count.outside += if outside { message.load } else { 0 };
         if let (true, Some(connection)) = (outside, &self.machine.connection)
             && self.connect(message.from, message.to)
         {

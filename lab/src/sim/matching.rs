@@ -13,7 +13,8 @@ const NONE: u32 = u32::MAX;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct MatchKey {
     pub(super) from: u32,
-    pub(super) stage: u8,
+    /// Stage of the operation in its schedule, or the number of its tag if ranks post operations as they run.
+    pub(super) stage: u32,
 }
 
 /// Result of a search: the entry, and the number of entries inspected.
@@ -110,7 +111,7 @@ impl<T: Copy> Indexed<T> {
                 self.entries.len() as u32 - 1
             }
         };
-        let stage = usize::from(key.stage);
+        let stage = key.stage as usize;
         if stage >= self.last.len() {
             self.last.resize_with(stage + 1, Senders::default);
         }
@@ -126,7 +127,7 @@ impl<T: Copy> Indexed<T> {
     #[inline]
     fn take(&mut self, key: MatchKey) -> Search<T> {
         let missed = Search { found: None, walked: self.live.len() };
-        let Some(last) = self.last.get_mut(usize::from(key.stage)).and_then(|senders| senders.get(key.from)) else {
+        let Some(last) = self.last.get_mut(key.stage as usize).and_then(|senders| senders.get(key.from)) else {
             return missed;
         };
         let index = self.entries[*last as usize].next;
@@ -148,7 +149,7 @@ mod tests {
     use super::*;
 
     fn key(number: u64) -> MatchKey {
-        MatchKey { from: (number * 7) as u32, stage: (number % 3) as u8 }
+        MatchKey { from: (number * 7) as u32, stage: (number % 3) as u32 }
     }
 
     proptest! {

@@ -112,7 +112,7 @@ impl Message {
     /// Returns the key of the receives that match this message.
     #[inline]
     pub(super) fn key(&self) -> MatchKey {
-        MatchKey { from: self.from, stage: self.stage }
+        MatchKey { from: self.from, stage: self.stage.into() }
     }
 
     /// Returns the number of bytes that pass the ports on this leg.

@@ -17,6 +17,7 @@
 //! | `host`, `program`, `receipts` | a rank, its part in execution, its send completions |
 //! | `network` | paths, ports, noise |
 //! | [`storage`] | file servers, and a rank's work other than messages |
+//! | [`posted`] | ranks that run elsewhere and post their messages: the engine in virtual time |
 //! | [`phases`] | the time of ranks by phase of the workload |
 //! | `matching`, `senders`, `live` | the queues of posted receives and unexpected messages |
 //! | `message`, `wheel`, `pool` | messages in flight, the event queue and its memory |
@@ -35,6 +36,7 @@ mod network;
 pub mod outcome;
 pub mod phases;
 mod pool;
+pub mod posted;
 mod program;
 mod receipts;
 mod senders;
@@ -48,7 +50,7 @@ pub use links::Links;
 pub use machine::Machine;
 pub use outcome::{Seconds, SimOutcome};
 pub use phases::Phases;
-pub use storage::{Step, Striping};
+pub use storage::{Step, Storage, Striping};
 pub use workload::{ChainMessage, ChainSide, Chains, Schedules, WorkPart, Workload};
 
 /// Simulated time, in picoseconds.

@@ -4,6 +4,8 @@ use smallvec::SmallVec;
 
 use super::Time;
 use super::host::Spent;
+use super::message::Message;
+use super::posted::PostedOperations;
 use super::storage::Step;
 use super::workload::{ChainMessage, ChainSide, Chains, WorkPart, Workload};
 use tributary::schedule::{Action, OpId, Progress, SendMode, ThrottleMode};
@@ -23,11 +25,11 @@ pub(super) enum Work {
         to: Rank,
         mode: SendMode,
         bytes: u64,
-        stage: u8,
+        stage: u32,
     },
     Receive {
         from: Rank,
-        stage: u8,
+        stage: u32,
     },
     /// Copy or reduction in memory.
     Memory {
@@ -45,6 +47,8 @@ pub(super) enum RankProgram {
     Chains(RunningChains),
     Schedule(Box<RunningSchedule>),
     Step(Box<RunningStep>),
+    /// The rank runs elsewhere, and posts its operations one by one.
+    Posted(Box<PostedOperations>),
 }
 
 /// Step in execution: the step, whether it has been started, and whether it is done.
@@ -83,13 +87,14 @@ impl RankProgram {
             Self::Chains(chains) => chains.next(),
             Self::Schedule(running) => running.progress.next_ready(),
             Self::Step(running) => (!std::mem::replace(&mut running.started, true)).then_some(STEP),
+            Self::Posted(posted) => posted.next(),
         }
     }
 
     #[inline]
     pub(super) fn is_done(&self) -> bool {
         match self {
-            Self::Over => false,
+            Self::Over | Self::Posted(_) => false,
             Self::Chains(chains) => chains.unfinished == 0,
             Self::Schedule(running) => running.progress.is_done(),
             Self::Step(running) => running.done,
@@ -111,6 +116,18 @@ impl RankProgram {
                 running.done = true;
                 None
             }
+            Self::Posted(posted) => {
+                posted.finish(handle, now);
+                None
+            }
+        }
+    }
+
+    /// Notes which message is for a receive, if that is not clear from the program.
+    #[inline]
+    pub(super) fn matched(&mut self, receive: Handle, message: &Message) {
+        if let Self::Posted(posted) = self {
+            posted.matched(receive, message);
         }
     }
 
@@ -138,6 +155,7 @@ impl RankProgram {
                 Work::Send { to: peer, mode, bytes, stage: 0 }
             }
             Self::Schedule(running) => running.work(handle),
+            Self::Posted(posted) => posted.work(handle),
         }
     }
 }
@@ -165,7 +183,7 @@ impl RunningSchedule {
 
     fn work(&self, handle: OpId) -> Work {
         let op = &self.progress.schedule().ops()[handle as usize];
-        let (bytes, stage) = (op.span.len, op.stage);
+        let (bytes, stage) = (op.span.len, u32::from(op.stage));
         match op.action {
             Action::Send { to, mode } => Work::Send { to, mode, bytes, stage },
             Action::Receive { from } => Work::Receive { from, stage },

@@ -35,6 +35,8 @@ pub struct Storage {
     pub read_byte: f64,
     /// Maximum number of windows that a rank's helper threads write or read at a time.
     pub writers: u32,
+    /// Time for which a server is busy when the lock of a stripe moves to another node, in picoseconds.
+    pub lock: f64,
     /// True if each node is its own server, which all files and only the node's ranks use, as an emulated host with a
     /// limited mount is.
     pub by_node: bool,
@@ -70,6 +72,7 @@ impl Storage {
             client_byte: figures.byte("storage.client_byte")?,
             read_byte,
             writers,
+            lock: if figures.has("storage.lock") { figures.time("storage.lock")? } else { 0.0 },
             by_node,
         }))
     }

@@ -83,6 +83,16 @@ impl<T: Copy> Wheel<T> {
         }
     }
 
+    /// Returns the time of the earliest event.
+    pub(super) fn peek(&mut self) -> Option<Time> {
+        loop {
+            if let Some(event) = self.current.last() {
+                return Some(event.time);
+            }
+            self.open_next()?;
+        }
+    }
+
     #[inline]
     fn file(&mut self, event: WheelEvent<T>) {
         let differs = (event.time ^ self.start) | 1;
@@ -153,6 +163,7 @@ mod tests {
                     number += 1;
                 }
                 list.sort();
+                prop_assert_eq!(wheel.peek(), list.first().map(|event| event.0));
                 for expected in list.drain(..pops.min(list.len())) {
                     prop_assert_eq!(wheel.pop(|_| ()), Some(expected));
                     now = expected.0;

@@ -22,6 +22,7 @@ mod map;
 mod patterns;
 mod picture;
 mod reproduce;
+mod scale;
 mod sim;
 mod tune;
 
@@ -45,6 +46,7 @@ fn main() -> std::process::ExitCode {
         Command::Hosts(options) => hosts::run(&options),
         Command::Algorithms(options) => algorithms::run(&options),
         Command::Hsumma(options) => hsumma::run(&options),
+        Command::Scale(options) => scale::run(&options),
         Command::Sim(command) => sim::run(&command),
         Command::Bench(BenchCommand::Sim(options)) => sim::bench::run(&options),
         Command::Reproduce(options) => reproduce::run(&options),

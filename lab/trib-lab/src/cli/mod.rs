@@ -12,6 +12,7 @@ pub mod kernels;
 pub mod map;
 pub mod patterns;
 pub mod reproduce;
+pub mod scale;
 pub mod sim;
 pub mod tune;
 
@@ -30,6 +31,7 @@ use import::ImportOptions;
 use map::MapOptions;
 use patterns::{ListsOptions, PatternsOptions, PictureOptions};
 use reproduce::ReproduceOptions;
+use scale::ScaleOptions;
 use sim::{BenchCommand, SimCommand};
 use tune::TuneCommand;
 
@@ -86,6 +88,8 @@ pub enum Command {
     Hosts(HostsOptions),
     /// Multiply matrices by SUMMA and by hierarchical SUMMA, and show the cost of the broadcasts.
     Hsumma(HsummaOptions),
+    /// Run programs on the engine itself, in virtual time, on a simulated machine: up to 16,384 ranks on a laptop.
+    Scale(ScaleOptions),
     /// Simulate exchanges on other machines.
     #[command(subcommand)]
     Sim(SimCommand),

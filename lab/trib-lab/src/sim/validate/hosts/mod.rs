@@ -16,12 +16,12 @@ mod predict;
 mod show;
 
 use trib::parallel::{parallel_map, processors};
-use trib::{Failure, progress};
+use trib::Failure;
 use tributary_lab::sim::Machine;
 
 use self::case::{HostsCase, RowDirection};
 use self::measure::MeasuredCase;
-use self::predict::{CountedCase, KnownPattern};
+use self::predict::KnownCase;
 use super::super::descent::{Comparison, FittedParameter, descend, worst};
 use super::LATENCY;
 use crate::cli::sim::ValidateOptions;
@@ -97,14 +97,8 @@ pub fn run(options: &ValidateOptions, hosts: u64) -> Result<(), Failure> {
             path.display()
         )));
     }
-    let bar = progress(measured.len() as u64, "counting");
-    let counted = parallel_map(&measured, processors(), |measured| {
-        let counted = CountedCase::new(&measured.case, hosts, ranks);
-        bar.inc(1);
-        counted
-    });
-    bar.finish_and_clear();
-    let counted: Vec<CountedCase> = counted.into_iter().collect::<Result<_, _>>()?;
+    let known = measured.iter().map(|measured| KnownCase::new(&measured.case, hosts, ranks));
+    let known: Vec<KnownCase> = known.collect::<Result<_, _>>()?;
     let mut rows = Vec::new();
     for (at, measured) in measured.iter().enumerate() {
         for (direction, seconds) in [(RowDirection::Write, &measured.write), (RowDirection::Read, &measured.read)] {
@@ -115,7 +109,7 @@ pub fn run(options: &ValidateOptions, hosts: u64) -> Result<(), Failure> {
     }
     let simulate = |machine: &Machine, of: &dyn Fn(&Row) -> bool| -> Result<Comparison, Failure> {
         let chosen: Vec<_> = rows.iter().filter(|(_, row)| of(row)).collect();
-        let seconds = parallel_map(&chosen, processors(), |(at, row)| counted[*at].seconds(machine, row.direction));
+        let seconds = parallel_map(&chosen, processors(), |(at, row)| known[*at].seconds(machine, row.direction));
         Ok(Comparison::of(seconds.into_iter().collect::<Result<_, _>>()?, chosen.iter().map(|(_, row)| row.measured)))
     };
     let fitted = |machine: &Machine| simulate(machine, &Row::is_fitted);
@@ -130,8 +124,8 @@ pub fn run(options: &ValidateOptions, hosts: u64) -> Result<(), Failure> {
 /// Returns the cases that the library and `trib-lab advise` choose for each pattern and rate.
 fn chosen(machine: &Machine, cases: &[HostsCase], hosts: u64, ranks: u64) -> Result<Vec<HostsCase>, Failure> {
     case::chosen(cases, ranks, |case| {
-        let pattern = KnownPattern::new(case, hosts, ranks)?;
-        [RowDirection::Write, RowDirection::Read].map(|way| pattern.advised(machine, case, way)).into_iter().collect()
+        let known = KnownCase::new(case, hosts, ranks)?;
+        [RowDirection::Write, RowDirection::Read].map(|way| known.advised(machine, way)).into_iter().collect()
     })
 }
 

@@ -1,117 +1,91 @@
-//! Predicts cases by simulation.
+//! Predicts cases by simulation: the engine itself, in virtual time.
 
 use std::sync::Arc;
 
 use trib::Failure;
 use trib::parallel::{parallel_map, processors};
 use tributary::engine::Direction;
-use tributary::hints::DriverName;
-use tributary::{Extents, Hints, Topology};
+use tributary::hints::{DriverName, Overlap};
+use tributary::{Hints, Topology};
+use tributary_benchmarks::Pattern;
 use tributary_lab::advice::advise;
-use tributary_lab::forecast::{
-    CollectiveWrite, CollectiveWriteOptions, FileDivision, MessageCounts, MetadataForm, SharedFile,
-};
+use tributary_lab::runs::Run;
 use tributary_lab::sim::Machine;
 
 use super::case::{HostsCase, RowDirection};
 
 /// Number of picoseconds in a second.
 const SECOND: f64 = 1e12;
+/// Seed of the order of ranks.
+const SEED: u64 = 1;
 
-/// Pattern of a case: the accesses of all ranks.
-pub struct KnownPattern {
+/// A case whose pattern is known: its runs on any machine.
+pub struct KnownCase {
+    pattern: Arc<dyn Pattern>,
     topology: Topology,
-    accesses: Vec<Extents>,
+    hints: Hints,
+    /// Bytes per second of a link, and of a host's file.
+    rate: f64,
 }
 
-impl KnownPattern {
-    /// Returns the pattern of a case on `ranks` ranks of `hosts` hosts.
+impl KnownCase {
+    /// Returns a case of `ranks` ranks on `hosts` hosts.
     ///
     /// # Errors
-    /// Errors of the pattern; a pattern of several calls.
+    /// Errors of the pattern; hints that do not fit; a pattern of several calls.
     pub fn new(case: &HostsCase, hosts: u64, ranks: u64) -> Result<Self, Failure> {
         let pattern = case.pattern(ranks as usize)?;
         if pattern.steps() != 1 {
             let steps = pattern.steps();
             return Err(Failure::new(format!("{}: {steps} calls; allowed: a pattern of one call", case.pattern)));
         }
-        let topology = Topology::blocks(ranks as usize, (ranks / hosts) as usize)?;
-        let accesses = (0..ranks as usize).map(|rank| pattern.rank_access(rank, 0).map(|access| access.file));
-        Ok(Self { topology, accesses: accesses.collect::<Result<_, _>>()? })
-    }
-
-    /// Counts the messages of a call with these hints. O(extents log extents).
-    ///
-    /// # Errors
-    /// Hints that do not fit.
-    pub fn counted(&self, mut hints: Hints, rate: u64) -> Result<CountedCase, Failure> {
+        let mut hints = case.hints(ranks as usize)?;
         hints.driver = DriverName::Posix;
-        hints.check(self.accesses.len())?;
-        let file = SharedFile::of_accesses(&self.topology, &hints, &self.accesses)?;
-        let division = FileDivision { file, sample: 0, lists: MetadataForm::Packed };
-        let access = |rank: usize| Ok::<_, tributary::Error>(self.accesses[rank].clone());
-        let counts = Arc::new(MessageCounts::gather(self.accesses.len(), division, access, || ())?);
-        Ok(CountedCase { hints, topology: self.topology.clone(), counts, rate: rate as f64 })
+        if pattern.overlaps() {
+            hints.overlap = Overlap::RankOrder;
+        }
+        let topology = Topology::blocks(ranks as usize, (ranks / hosts) as usize)?;
+        Ok(Self { pattern: pattern.into(), topology, hints, rate: case.rate as f64 })
     }
 
-    /// Returns the hints that `trib-lab advise` would find for a call in this direction on `machine`, with the hints
-    /// that `case` has anyway.
+    /// Returns the hints that `trib-lab advise` would find for the call in this direction on `machine`, with the hints that the
+    /// case has anyway.
     ///
     /// # Errors
     /// Errors of the simulator.
-    pub fn advised(&self, machine: &Machine, case: &HostsCase, direction: RowDirection) -> Result<String, Failure> {
-        let hints = case.hints(self.accesses.len())?;
+    pub fn advised(&self, machine: &Machine, direction: RowDirection) -> Result<String, Failure> {
         // Hints that do not fit, as more aggregators than ranks, have no time.
         let seconds = |hints: &Hints| {
-            self.counted(hints.clone(), case.rate).ok().map(|counted| counted.seconds(machine, direction)).transpose()
+            hints.check(self.topology.ranks()).ok().map(|()| self.seconds_with(hints, machine, direction)).transpose()
         };
         let all = |candidates: &[Hints]| parallel_map(candidates, processors(), seconds).into_iter().collect();
         let place = (DriverName::Posix, self.topology.nodes());
-        let advice = advise::<Failure>(machine, &hints, place, all, |_| ())?;
+        let advice = advise::<Failure>(machine, &self.hints, place, all, |_| ())?;
         Ok(advice.setting.iter().map(|(key, value)| format!("{key}={value}")).collect::<Vec<_>>().join("; "))
-    }
-}
-
-/// Case whose messages are counted: the same for all machines.
-pub struct CountedCase {
-    hints: Hints,
-    topology: Topology,
-    counts: Arc<MessageCounts>,
-    /// Bytes per second of a link, and of a host's file.
-    rate: f64,
-}
-
-impl CountedCase {
-    /// Counts the messages of a case of `ranks` ranks on `hosts` hosts. O(extents log extents).
-    ///
-    /// # Errors
-    /// Errors of the pattern; hints that do not fit; a pattern of several calls.
-    pub fn new(case: &HostsCase, hosts: u64, ranks: u64) -> Result<Self, Failure> {
-        KnownPattern::new(case, hosts, ranks)?.counted(case.hints(ranks as usize)?, case.rate)
     }
 
     /// Returns the simulated seconds of the write or the read on `machine`, whose link and file have its own rates: those
     /// of the case take their places.
     ///
     /// # Errors
-    /// Errors of the simulator.
+    /// Errors of the engine.
     pub fn seconds(&self, machine: &Machine, direction: RowDirection) -> Result<f64, Failure> {
-        let whole = match direction {
-            RowDirection::Write => Direction::Write,
-            RowDirection::Read => Direction::Read,
-        };
-        let machine = at_rate(machine, self.rate);
-        let options = CollectiveWriteOptions {
+        self.seconds_with(&self.hints, machine, direction)
+    }
+
+    fn seconds_with(&self, hints: &Hints, machine: &Machine, direction: RowDirection) -> Result<f64, Failure> {
+        let run = Run {
+            machine: at_rate(machine, self.rate),
             topology: self.topology.clone(),
-            hints: self.hints.clone(),
-            io: true,
-            write_behind: true,
-            blocks: false,
-            empty_steps: false,
-            whole: Some(whole),
+            hints: hints.clone(),
+            direction: match direction {
+                RowDirection::Write => Direction::Write,
+                RowDirection::Read => Direction::Read,
+            },
+            is_sole: false,
+            seed: SEED,
         };
-        let workload = CollectiveWrite::new(&machine, options, self.counts.clone())?;
-        Ok(workload.run(&machine)?.seconds().total)
+        Ok(run.of(self.pattern.clone())?.reports.iter().map(|report| report.seconds.total).sum())
     }
 }
 
