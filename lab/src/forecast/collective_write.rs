@@ -5,17 +5,16 @@ use std::sync::Arc;
 use super::costs::chosen;
 use super::exchange_messages::{ExchangeMessages, Parties, PhaseKernel, members};
 use super::matrix::{AmountMatrix, PeerAmount};
-use super::message_counts::{MessageCounts, MetadataForm, Round};
-use super::shared_file::{ExtentGroups, SharedFile};
+use super::message_counts::{MessageCounts, MetadataForm};
+use super::shared_file::SharedFile;
 use super::written::Written;
 use crate::collectives::{Problem, allreduce::RECURSIVE_DOUBLING};
 use crate::sim::{self, ChainMessage, ChainSide, Machine, Phases, SimOutcome, Step, Time, WorkPart, Workload};
-use tributary::access::Extent;
-use tributary::engine::{Direction, planning};
+use tributary::engine::planning;
 use tributary::error::{Error, Result};
 use tributary::exchange::{ReceiverIndex, Transfer};
 use tributary::hints::Hints;
-use tributary::schedule::{ReduceOp, Schedule, Throttle, ThrottleMode};
+use tributary::schedule::{ReduceOp, Schedule};
 use tributary::topology::{Rank, Topology};
 
 /// Options of a simulated collective write.
@@ -38,17 +37,14 @@ pub struct CollectiveWriteOptions {
     /// True if `pairwise`, as the kernel of both phases, exchanges empty messages too, in all p - 1 steps. The paper's
     /// pairwise does so; the library's does not.
     pub empty_steps: bool,
-    /// Direction of the call, if everything is simulated that the library does in a call: also the agreements at begin
-    /// and end, packing and unpacking by each rank, and reading ahead. `None`: a write as in the papers, without these.
-    pub whole: Option<Direction>,
 }
 
 /// Collective write as a [`Workload`] of the simulator.
 ///
 /// The library's kernels exchange the nonempty messages. All ranks agree between metadata and data, as in ROMIO; before
 /// sampled rounds, so that a late start is not counted once per round; and after local aggregators have merged lists.
-/// The agreements at the beginning and end, and packing at the sender, are included if [`CollectiveWriteOptions::whole`]
-/// is set; reading of holes never is.
+/// Agreements at the beginning and end, packing at the sender and reading of holes are not included: [`crate::runs`] runs
+/// the engine with all of them.
 #[derive(Debug)]
 pub struct CollectiveWrite {
     pub(super) counts: Arc<MessageCounts>,
@@ -65,14 +61,10 @@ pub struct CollectiveWrite {
     stages: Vec<WriteStage>,
     /// Number of bytes of each rank's message in an agreement.
     agreed: Vec<u64>,
-    /// Number of bytes of data of each rank in the simulated rounds.
-    moved: Vec<f64>,
 }
 
 /// Number of bytes of a number on which all ranks agree.
 const AGREED: u64 = 8;
-/// Minimum number of bytes of a long message in the library: rounds with such messages are in flight several at a time.
-const LONG_MESSAGE: u64 = 64 << 10;
 
 /// Stages of a simulated write, the same on all ranks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -84,14 +76,6 @@ pub(super) enum WriteStage {
     /// Agreement whose waiting time counts as merging of access lists.
     AgreeAgain,
     Room,
-    /// A rank packs the bytes that it sends in a round, or unpacks those that it has read.
-    Pack(usize),
-    /// An aggregator reads its window of a round ahead.
-    ReadAhead(usize),
-    /// An aggregator waits until its window of a round has been read.
-    AwaitRead(usize),
-    /// Agreement at the end of a whole call.
-    AgreeLast,
     Data(usize),
     Place(usize),
     Write(usize),
@@ -133,29 +117,13 @@ impl CollectiveWrite {
             counts.rounds.iter().map(|round| ExchangeMessages::new(&round.data, &data, &parties)).collect();
         let mut stages = vec![WriteStage::Flatten];
         stages.extend((0..lists.len()).map(WriteStage::Lists));
-        let whole = options.whole;
-        if whole.is_some() {
-            stages.insert(0, WriteStage::Agree);
-        }
-        if whole.is_some() || counts.division.lists == MetadataForm::Pairs || counts.sampled() < counts.rounds() {
+        if counts.division.lists == MetadataForm::Pairs || counts.sampled() < counts.rounds() {
             stages.push(WriteStage::Agree);
         }
         if data.local().is_some() {
             stages.extend([WriteStage::Merge, WriteStage::AgreeAgain]);
         }
-        let is_read = whole == Some(Direction::Read);
-        let ahead = if options.write_behind { counts.file().open_windows } else { 1 };
-        if is_read {
-            stages.extend((0..ahead.min(rounds.len())).map(WriteStage::ReadAhead));
-        }
         for round in 0..rounds.len() {
-            if is_read {
-                use WriteStage::{AwaitRead, Data, Pack, Place, ReadAhead};
-                stages.extend([AwaitRead(round), Place(round), Data(round), Pack(round)]);
-                stages.extend((round + ahead < rounds.len()).then_some(ReadAhead(round + ahead)));
-                continue;
-            }
-            stages.extend(whole.map(|_| WriteStage::Pack(round)));
             stages.extend([
                 WriteStage::Room,
                 WriteStage::Data(round),
@@ -165,9 +133,7 @@ impl CollectiveWrite {
             stages.extend((!options.write_behind).then_some(WriteStage::Settle));
         }
         stages.push(WriteStage::Finish);
-        stages.extend(whole.map(|_| WriteStage::AgreeLast));
         let (requests, copy_byte) = (machine.requests, machine.host.copy_byte);
-        let moved = (0..ranks).map(|rank| counts.rounds.iter().map(|round| moved(round, rank)).sum()).collect();
         Ok(Self {
             counts,
             parties,
@@ -180,7 +146,6 @@ impl CollectiveWrite {
             stages,
             options,
             agreed: vec![AGREED; ranks],
-            moved,
         })
     }
 
@@ -220,11 +185,7 @@ impl CollectiveWrite {
                 Step::Settle((self.counts.file().open_windows as u32).saturating_sub(1))
             }
             (WriteStage::Place(round), Some(index)) => Step::Compute(self.placing(round, index)),
-            (WriteStage::Pack(round), _) => Step::Compute(self.packing(round, rank)),
-            (WriteStage::Write(round) | WriteStage::ReadAhead(round), Some(index)) => {
-                self.in_file(round, index).unwrap_or(idle)
-            }
-            (WriteStage::AwaitRead(round), Some(index)) => Step::Settle(self.unread_after(round, index)),
+            (WriteStage::Write(round), Some(index)) => self.in_file(round, index).unwrap_or(idle),
             (WriteStage::Settle | WriteStage::Finish, Some(_)) => Step::Settle(0),
             _ => idle,
         }
@@ -245,71 +206,28 @@ impl CollectiveWrite {
     /// the lists of all senders.
     fn placing(&self, round: usize, index: usize) -> Time {
         let held = &self.counts.rounds[round].windows[index];
-        // The library goes through the extents of a window twice: to find what it covers, and to place them.
-        let passes = if self.options.whole.is_some() { 2.0 } else { 1.0 };
         let request = match self.counts.division.lists {
             MetadataForm::Pairs => levels(self.rounds[round].fan_in(index) as u64) * self.requests.merge,
-            MetadataForm::Packed => passes * self.requests.visit,
+            MetadataForm::Packed => self.requests.visit,
         };
         ticks(held.requests as f64 * request + held.bytes as f64 * self.copy_byte)
     }
 
-    /// Returns the time in which a rank packs the bytes that it sends in a round, or unpacks those that it has read.
-    fn packing(&self, round: usize, rank: Rank) -> Time {
-        let bytes = moved(&self.counts.rounds[round], rank);
-        let all = self.moved[rank].max(1.0);
-        ticks(self.counts.requests[rank] as f64 * bytes / all * self.requests.visit + bytes * self.copy_byte)
-    }
-
-    /// Returns the write (or read) of a window, from the first byte with data to the last.
+    /// Returns the write of a window, from the first byte with data to the last.
     fn in_file(&self, round: usize, index: usize) -> Option<Step> {
         let held = &self.counts.rounds[round].windows[index];
-        let SharedFile { domains, striping, groups, .. } = self.counts.file();
+        let SharedFile { domains, striping, .. } = self.counts.file();
         let striping = (self.options.io && held.bytes > 0).then_some(*striping)?;
         let segments = domains.window(index, held.from).trimmed(held.from, held.to).segments();
-        let is_read = self.options.whole == Some(Direction::Read);
-        let extents = match groups {
-            None => segments.collect(),
-            Some(ExtentGroups { written, read }) => {
-                let groups = if is_read { read } else { written };
-                segments.flat_map(|segment| within(groups, segment)).collect()
-            }
-        };
-        Some(if is_read { Step::Read(extents, striping) } else { Step::Write(extents, striping) })
+        Some(Step::Write(segments.collect(), striping))
     }
 
-    /// Returns the number of windows that an aggregator has begun to read when it needs its window of a round, and that
-    /// come after this window.
-    fn unread_after(&self, round: usize, index: usize) -> u32 {
-        let ahead = if self.options.write_behind { self.counts.file().open_windows } else { 1 };
-        let later = self.counts.rounds.iter().take(round + ahead).skip(round + 1);
-        later.filter(|round| round.windows[index].bytes > 0).count() as u32
-    }
-
-    /// Simulates the write or read on `machine`. A whole call with long messages that runs ahead sends them without waiting
-    /// for their receivers.
+    /// Simulates the write on `machine`.
     ///
     /// # Errors
     /// Errors of [`sim::run`].
     pub fn run(&self, machine: &Machine) -> Result<SimOutcome> {
-        let topology = &self.parties.topology;
-        if self.options.whole.is_none() || !self.runs_ahead() {
-            return sim::run(machine, topology, self, 0, |_| ());
-        }
-        sim::run(&Machine { eager_limit: u64::MAX, ..machine.clone() }, topology, self, 0, |_| ())
-    }
-
-    /// Returns true if ranks start rounds while others are in flight, as the library does with long messages: they are
-    /// sent then without waiting for their receivers. Ranks that have bytes in one window only have no such rounds.
-    fn runs_ahead(&self) -> bool {
-        let Throttle { limit, mode, .. } = self.data.throttle();
-        let in_batches = limit.is_some() && mode == ThrottleMode::Batch;
-        let file = self.counts.file();
-        let is_long = file.domains.window_bytes() / self.parties.topology.ranks() as u64 >= LONG_MESSAGE;
-        let ranks = 0..self.parties.topology.ranks();
-        let rounds = |rank| self.counts.rounds.iter().filter(|round| !round.data.row(rank).is_empty()).count();
-        let has_several = ranks.clone().map(rounds).sum::<usize>() >= 2 * ranks.len();
-        is_long && has_several && self.data.local().is_none() && !in_batches && file.open_windows > 1
+        sim::run(machine, &self.parties.topology, self, 0, |_| ())
     }
 
     /// Returns one rank's schedule of an allreduce of one number by recursive doubling.
@@ -326,11 +244,6 @@ impl CollectiveWrite {
         (RECURSIVE_DOUBLING.algorithm.schedule)(&problem)
     }
 
-    /// Returns true if the messages of a stage go from aggregators to ranks: the data of a read.
-    fn is_backwards(&self, stage: WriteStage) -> bool {
-        matches!(stage, WriteStage::Data(_)) && self.options.whole == Some(Direction::Read)
-    }
-
     fn messages_of(&self, part: u32) -> Option<(&ExchangeMessages, &PhaseKernel)> {
         match self.stages[part as usize] {
             WriteStage::Lists(number) => Some((&self.lists[number], &self.metadata)),
@@ -338,21 +251,6 @@ impl CollectiveWrite {
             _ => None,
         }
     }
-}
-
-/// Returns the number of bytes that a rank sends (or wants) in a round.
-fn moved(round: &Round, rank: Rank) -> f64 {
-    round.data.row(rank).iter().map(|cell| f64::from(cell.amount)).sum()
-}
-
-/// Returns the parts of ascending `groups` that lie in `segment`.
-fn within(groups: &[Extent], segment: Extent) -> impl Iterator<Item = Extent> + '_ {
-    let first = groups.partition_point(|group| group.end() <= segment.offset);
-    let inside = groups[first..].iter().take_while(move |group| group.offset < segment.end());
-    inside.map(move |group| {
-        let offset = group.offset.max(segment.offset);
-        Extent { offset, len: group.end().min(segment.end()) - offset }
-    })
 }
 
 /// Returns the number of levels of a heap over `lists` lists.
@@ -383,8 +281,8 @@ impl Workload for CollectiveWrite {
     fn part(&self, rank: Rank, part: u32) -> Option<WorkPart> {
         let stage = *self.stages.get(part as usize)?;
         Some(match self.messages_of(part) {
-            Some((travel, way)) => travel.part(rank, way, &self.parties, self.is_backwards(stage)),
-            None if matches!(stage, WriteStage::Agree | WriteStage::AgreeAgain | WriteStage::AgreeLast) => {
+            Some((travel, way)) => travel.part(rank, way, &self.parties),
+            None if matches!(stage, WriteStage::Agree | WriteStage::AgreeAgain) => {
                 WorkPart::Schedule(self.agreement(rank))
             }
             None => WorkPart::Step(self.step(rank, stage)),
@@ -393,19 +291,13 @@ impl Workload for CollectiveWrite {
 
     fn message(&self, rank: Rank, part: u32, side: ChainSide, index: u32) -> ChainMessage {
         match self.messages_of(part) {
-            Some((travel, way)) => {
-                let backwards = self.is_backwards(self.stages[part as usize]);
-                travel.message(rank, (side, backwards), index, way, &self.parties)
-            }
+            Some((travel, way)) => travel.message(rank, side, index, way, &self.parties),
             None => ChainMessage { peer: rank, bytes: 0, mode: self.data.kernel().mode },
         }
     }
 
     fn phase(&self, part: u32) -> Option<usize> {
         Some(match self.stages.get(part as usize)? {
-            WriteStage::Pack(_) => PLACING,
-            WriteStage::ReadAhead(_) | WriteStage::AwaitRead(_) => FILE,
-            WriteStage::AgreeLast => FINISH,
             WriteStage::Flatten | WriteStage::Merge | WriteStage::AgreeAgain => ONCE,
             WriteStage::Lists(_) | WriteStage::Agree => METADATA,
             WriteStage::Data(_) => DATA,

@@ -103,23 +103,8 @@ impl ExchangeMessages {
         self.receives.cells() as u64
     }
 
-    /// Returns the messages that `rank` sends and receives in the exchange; those of the transposed exchange if
-    /// `backwards`, in which aggregators send what they receive otherwise.
-    pub(super) fn part(&self, rank: Rank, way: &PhaseKernel, parties: &Parties, backwards: bool) -> WorkPart {
-        match self.forward(rank, way, parties) {
-            forward if !backwards => forward,
-            WorkPart::Schedule(schedule) => {
-                // A schedule without reductions has a transpose.
-                WorkPart::Schedule(schedule.transposed(way.kernel().mode).unwrap_or(schedule))
-            }
-            WorkPart::Chains(Chains { own, receives, sends, throttle }) => {
-                WorkPart::Chains(Chains { own, receives: sends, sends: receives, throttle })
-            }
-            step => step,
-        }
-    }
-
-    fn forward(&self, rank: Rank, way: &PhaseKernel, parties: &Parties) -> WorkPart {
+    /// Returns the messages that `rank` sends and receives in the exchange.
+    pub(super) fn part(&self, rank: Rank, way: &PhaseKernel, parties: &Parties) -> WorkPart {
         let index = parties.index[rank].map(|index| index as usize);
         if let Some(local) = way.local() {
             return WorkPart::Schedule(self.two_layer(rank, index, local, way, parties));
@@ -139,20 +124,19 @@ impl ExchangeMessages {
         })
     }
 
-    /// Returns message number `index` of those that `rank` sends or receives, for [`WorkPart::Chains`]. In the transposed
-    /// exchange (`backwards`) the order is reversed, on all ranks alike.
+    /// Returns message number `index` of those that `rank` sends or receives, for [`WorkPart::Chains`].
     #[inline]
     pub(super) fn message(
         &self,
         rank: Rank,
-        (side, backwards): (ChainSide, bool),
+        side: ChainSide,
         index: u32,
         way: &PhaseKernel,
         parties: &Parties,
     ) -> sim::ChainMessage {
         let mode = way.kernel().mode;
-        let cell = |row: &[PeerAmount]| row[if backwards { row.len() - 1 - index as usize } else { index as usize }];
-        match if backwards { side.other() } else { side } {
+        let cell = |row: &[PeerAmount]| row[index as usize];
+        match side {
             ChainSide::Send => {
                 let cell = cell(self.sends.row(rank));
                 sim::ChainMessage { peer: parties.aggregators[cell.peer as usize], bytes: u64::from(cell.amount), mode }

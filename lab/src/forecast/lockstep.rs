@@ -255,7 +255,7 @@ impl CollectiveWrite {
         match self.step(rank, stage) {
             Step::Compute(time) => time as f64,
             // The steps of reads are never in lockstep.
-            Step::Write(extents, _) | Step::Read(extents, _) => machine.storage.map_or(0.0, |storage| {
+            Step::Write(extents, _) => machine.storage.map_or(0.0, |storage| {
                 let bytes = |extent: &Extent| extent.len as f64 * storage.byte.max(storage.client_byte);
                 extents.iter().map(|extent| storage.latency + bytes(extent)).sum()
             }),

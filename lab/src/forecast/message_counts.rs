@@ -281,14 +281,7 @@ mod tests {
     fn ranks_that_stand_for_others_have_their_counts() {
         let domains = Domains::Cyclic { stripe: 100, aggregators: 3, stripes: 1 };
         let striping = Striping { unit: 100, servers: 3 };
-        let file = SharedFile {
-            aggregators: [0, 1, 2].into(),
-            domains,
-            range: (0, 1600),
-            striping,
-            open_windows: 2,
-            groups: None,
-        };
+        let file = SharedFile { aggregators: [0, 1, 2].into(), domains, range: (0, 1600), striping, open_windows: 2 };
         let division = FileDivision { file, sample: 0, lists: MetadataForm::Packed };
         let access = |rank: Rank| {
             let first = (rank / 2 * 7) as u64;

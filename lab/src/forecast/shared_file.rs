@@ -4,10 +4,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::sim::Striping;
-use tributary::access::{Extent, Extents};
+use tributary::access::Extents;
 use tributary::drivers::{Domains, Driver, Layout, driver};
 use tributary::engine::AccessStats;
-use tributary::engine::planning::{HISTOGRAM, Planner, count_bytes};
+use tributary::engine::planning::{Planner, count_bytes};
 use tributary::error::{Error, Result};
 use tributary::hints::{DriverName, Hints};
 use tributary::topology::{Rank, Topology};
@@ -16,8 +16,6 @@ use tributary::topology::{Rank, Topology};
 const UNIT: u64 = 1 << 20;
 /// Block size in bytes of a file system without stripes.
 const BLOCK: u64 = 4096;
-/// Maximum gap in bytes between extents that the library reads in one call of a file system without stripes.
-const BRIDGED: u64 = 4096;
 
 /// Division of a simulated file among aggregators and servers.
 #[derive(Debug, Clone)]
@@ -33,17 +31,6 @@ pub struct SharedFile {
     pub striping: Striping,
     /// Number of windows of an aggregator that are in memory at a time.
     pub open_windows: usize,
-    /// Extents that are moved in one call each; `None` if a window is one call.
-    pub groups: Option<ExtentGroups>,
-}
-
-/// Extents that are written or read in one call each, ascending.
-#[derive(Debug, Clone)]
-pub struct ExtentGroups {
-    /// Extents of writes. Others may write the file, so the library does not write into gaps.
-    pub written: Arc<[Extent]>,
-    /// Extents of reads, which bridge small gaps.
-    pub read: Arc<[Extent]>,
 }
 
 impl SharedFile {
@@ -64,8 +51,8 @@ impl SharedFile {
     }
 
     /// Divides the bytes `range` as the driver in the hint `trib_driver` does, `lustre` or `gpfs`: as `posix`, too, if
-    /// there is one aggregator, or if bytes are spread evenly (else see [`SharedFile::of_accesses`]). The layout is that
-    /// of `striping_unit` and `striping_factor`; by default 1 MiB and, on Lustre, one stripe per node.
+    /// there is one aggregator, or if bytes are spread evenly. The layout is that of `striping_unit` and `striping_factor`; by
+    /// default 1 MiB and, on Lustre, one stripe per node.
     ///
     /// # Errors
     /// Another driver; hints that do not fit.
@@ -73,62 +60,18 @@ impl SharedFile {
         let (start, end) = range;
         let amount = AccessStats { start, end, bytes: end.saturating_sub(start), ..AccessStats::NONE };
         let evenly = Extents::contiguous(start, end.saturating_sub(start))?;
-        Self::divided(topology, hints, &amount, || count_bytes(&evenly, &amount))
-    }
-
-    /// Divides the file as the driver does that the hint `trib_driver` names, from the accesses of all ranks: also by
-    /// their density. The extents of [`SharedFile::groups`] are known then. O(extents log extents).
-    ///
-    /// # Errors
-    /// Another driver; hints that do not fit.
-    pub fn of_accesses(topology: &Topology, hints: &Hints, accesses: &[Extents]) -> Result<Self> {
-        let mut amount = AccessStats::NONE;
-        accesses.iter().for_each(|access| amount.merge(&AccessStats::from_extents(access, 0)));
-        (amount.start, amount.end) = (amount.start.min(amount.end), amount.end);
-        let histogram = || {
-            let mut all = vec![0; HISTOGRAM];
-            for access in accesses {
-                all.iter_mut().zip(count_bytes(access, &amount)).for_each(|(all, bytes)| *all += bytes);
-            }
-            all
-        };
-        let groups = (hints.driver == DriverName::Posix)
-            .then(|| ExtentGroups { written: groups(accesses, 0), read: groups(accesses, BRIDGED) });
-        Ok(Self { groups, ..Self::divided(topology, hints, &amount, histogram)? })
-    }
-
-    fn divided(
-        topology: &Topology,
-        hints: &Hints,
-        amount: &AccessStats,
-        histogram: impl FnOnce() -> Vec<u64>,
-    ) -> Result<Self> {
         let (layout, driver) = Self::placed(hints)?;
         let Layout { unit, factor, .. } = layout;
         let Planner { aggregators, domains, open_windows } =
-            Planner::new(topology.clone(), layout, driver, hints.clone(), amount, || Ok::<_, Error>(histogram()))?;
+            Planner::new(topology.clone(), layout, driver, hints.clone(), &amount, || {
+                Ok::<_, Error>(count_bytes(&evenly, &amount))
+            })?;
         let range = (amount.start, amount.end);
         let servers = match (hints.driver, factor) {
             (DriverName::Lustre, 0) => aggregators.len() as u32,
             (DriverName::Lustre, factor) => factor,
             _ => u32::MAX,
         };
-        Ok(Self { aggregators, domains, range, striping: Striping { unit, servers }, open_windows, groups: None })
+        Ok(Self { aggregators, domains, range, striping: Striping { unit, servers }, open_windows })
     }
-}
-
-/// Returns the extents of all ranks, merged over gaps of up to `gap` bytes. O(extents log extents).
-fn groups(accesses: &[Extents], gap: u64) -> Arc<[Extent]> {
-    let mut all: Vec<Extent> = accesses.iter().flat_map(Extents::iter).filter(|extent| extent.len > 0).collect();
-    all.sort_unstable_by_key(|extent| extent.offset);
-    let mut groups: Vec<Extent> = Vec::new();
-    for extent in all {
-        match groups.last_mut() {
-            Some(last) if extent.offset <= last.end() + gap => {
-                last.len = last.end().max(extent.end()) - last.offset;
-            }
-            _ => groups.push(extent),
-        }
-    }
-    groups.into()
 }

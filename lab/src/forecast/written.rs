@@ -5,6 +5,7 @@ use serde::Serialize;
 use super::collective_write::{DATA, FILE, FINISH, METADATA, ONCE, PLACING};
 use crate::sim::Time;
 use crate::sim::phases::PHASES;
+use tributary::engine::Seconds;
 use tributary::topology::Rank;
 
 /// Times in seconds of the phases of a write; they add up to the total.
@@ -34,6 +35,12 @@ pub struct Written {
 }
 
 impl Parts {
+    /// Returns the phases of a call that the engine has made.
+    pub fn reported(seconds: &Seconds) -> Self {
+        let Seconds { metadata, data, wait, total, .. } = *seconds;
+        Self { metadata, data, file: wait, other: (total - metadata - data - wait).max(0.0), total }
+    }
+
     fn of(spent: &[Time; PHASES], scale: f64) -> Self {
         let seconds = |phase: usize| spent[phase] as f64 * 1e-12;
         let (metadata, data) = (seconds(METADATA), scale * seconds(DATA));

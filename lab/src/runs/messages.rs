@@ -19,8 +19,12 @@ use crate::sim::posted::{Operation, PostedNetwork};
 pub struct PostedMessages {
     tasks: Arc<Tasks>,
     hosts: Vec<usize>,
+    zeros: Message,
     shared: Arc<Mutex<Shared>>,
 }
+
+/// Maximum length in bytes of a message of zeros that has no memory of its own.
+const ZEROS: usize = 64 << 20;
 
 struct Shared {
     network: PostedNetwork,
@@ -58,12 +62,20 @@ impl PostedMessages {
             stopped: None,
         }));
         tasks.set_beside(shared.clone());
-        Self { tasks, hosts: (0..ranks).map(|rank| topology.node_of(rank)).collect(), shared }
+        let zeros = Message::from(vec![0; ZEROS]);
+        Self { tasks, hosts: (0..ranks).map(|rank| topology.node_of(rank)).collect(), zeros, shared }
     }
 
     /// Returns the number of messages, and of bytes between hosts.
     pub fn counted(&self) -> (u64, u64) {
         lock(&self.shared).network.counted()
+    }
+
+    /// Returns a message with bytes of its own: the sender may change its memory when the send is complete. Bytes of data are zeros
+    /// ([`super::Run::of`]), which all messages share.
+    fn kept(&self, message: &Message) -> Message {
+        let is_zero = message.len() <= self.zeros.len() && message[..] == self.zeros[..message.len()];
+        if is_zero { self.zeros.slice(..message.len()) } else { Message::copy_from_slice(message) }
     }
 
     fn enter(self: &Arc<Self>, rank: Rank, context: usize) -> RankMessages {
@@ -187,8 +199,7 @@ impl Transport for RankMessages {
 
     fn send(&mut self, to: Rank, tag: u16, mode: SendMode, message: Message) -> Result<Ticket> {
         let (rank, context) = (self.rank, self.context);
-        // Bytes of its own: the sender may change its memory when the send is complete.
-        let body = Message::copy_from_slice(&message);
+        let body = self.all.kept(&message);
         Ok(self.post(|shared, now| {
             let tag = shared.tag(context, tag);
             let operation = shared.network.send(rank, (to, tag), mode, body.len() as u64, now);

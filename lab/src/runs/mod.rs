@@ -9,6 +9,7 @@
 mod messages;
 mod storage;
 
+use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -41,6 +42,8 @@ pub struct Run {
     pub hints: Hints,
     /// Write, or write without measurement and then read.
     pub direction: Direction,
+    /// The calls of the pattern that are made.
+    pub calls: Range<usize>,
     /// True if nobody else writes the file, as under an MPI program.
     pub is_sole: bool,
     /// Seed of the order of ranks.
@@ -74,6 +77,13 @@ struct RankTook {
     reports: Vec<CallReport>,
 }
 
+impl Took {
+    /// Returns the seconds of the calls, as their reports have them.
+    pub fn reported(&self) -> f64 {
+        self.reports.iter().map(|report| report.seconds.total).sum()
+    }
+}
+
 impl Run {
     /// Runs the collective calls of `pattern` on an open file, and closes it. The bytes are zeros. Takes memory for the bytes in
     /// flight, and what each rank holds.
@@ -92,8 +102,11 @@ impl Run {
         let files = Arc::new(Files::timed(tasks.clone(), &place, Box::new(times), false));
         let system = System { tasks, messages: messages.clone(), files };
         let (direction, is_sole) = (self.direction, self.is_sole);
-        let zeros = Arc::new(vec![0; longest(&*pattern)?]);
-        let outcome = run_in(&system, &place, move |own| rank(&own, &hints, (direction, is_sole), &*pattern, &zeros));
+        let calls = self.calls.clone();
+        let zeros = Arc::new(vec![0; longest(&*pattern, calls.clone())?]);
+        let outcome = run_in(&system, &place, move |own| {
+            rank(&own, &hints, (direction, is_sole), (&*pattern, calls.clone()), &zeros)
+        });
         match outcome.ended {
             Ended::All(_) => {}
             other => {
@@ -132,10 +145,10 @@ impl Run {
 }
 
 /// Returns the length in bytes of the longest buffer of a rank.
-fn longest(pattern: &dyn Pattern) -> Result<usize> {
+fn longest(pattern: &dyn Pattern, calls: Range<usize>) -> Result<usize> {
     let mut longest = 0;
     for rank in 0..pattern.ranks() {
-        for step in 0..pattern.steps() {
+        for step in calls.clone() {
             longest = longest.max(access(pattern, rank, step)?.buffer_len());
         }
     }
@@ -151,7 +164,7 @@ fn rank(
     own: &RankInWorld,
     hints: &Hints,
     (direction, is_sole): (Direction, bool),
-    pattern: &dyn Pattern,
+    (pattern, calls): (&dyn Pattern, Range<usize>),
     zeros: &[u8],
 ) -> Result<RankTook> {
     let files = Arc::new(Opener(own.files.clone(), own.rank));
@@ -162,7 +175,7 @@ fn rank(
     }
     let opened = own.now();
     let mut reports = Vec::new();
-    for step in 0..pattern.steps() {
+    for step in calls.clone() {
         let access = access(pattern, own.rank, step)?;
         let len = access.buffer_len() as usize;
         reports.push(file.write_all(&access.file, &access.layout, &zeros[..len])?);
@@ -173,7 +186,7 @@ fn rank(
         took.reports.clear();
         let begin = own.now();
         let mut memory = Vec::new();
-        for step in 0..pattern.steps() {
+        for step in calls {
             let access = access(pattern, own.rank, step)?;
             memory.resize(access.buffer_len() as usize, 0);
             took.reports.push(file.read_all(&access.file, &access.layout, &mut memory)?.call);

@@ -147,11 +147,15 @@ impl<W: Workload> Engine<'_, W> {
         match message.kind {
             Kind::EAGER | Kind::REQUEST_TO_SEND => self.take_envelope(rank, message, check),
             Kind::CLEAR_TO_SEND => {
-                host.cpu = self.network.work_from(host.cpu, costs.control + costs.rendezvous);
+                let bytes = if costs.rendezvous_byte > 0.0 { self.bytes(rank, message.handle) } else { 0 };
+                let cost = costs.control + costs.rendezvous + bytes as f64 * costs.rendezvous_byte;
+                let host = &mut self.hosts[rank];
+                host.cpu = self.network.work_from(host.cpu, cost);
                 self.wheel.push(host.cpu, Message { leg: Leg::POSTED, ..message });
             }
             _ => {
-                host.cpu = self.network.work_from(host.cpu, costs.receive + check);
+                let cost = costs.receive + check + message.load as f64 * costs.rendezvous_byte;
+                host.cpu = self.network.work_from(host.cpu, cost);
                 self.count.present -= 1;
                 self.finish(rank, message.handle);
             }

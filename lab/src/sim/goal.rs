@@ -60,7 +60,7 @@ impl Program {
                         let (of, size) = (Type::Calculation, time / 1000);
                         operations.push(GoalOperation { of, peer: 0, size, tag: 0, requires });
                     }
-                    Some(WorkPart::Step(Step::Write(..) | Step::Read(..) | Step::Settle(_))) => {
+                    Some(WorkPart::Step(Step::Write(..) | Step::Settle(_))) => {
                         return Err(Error::argument("GOAL", "a workload with a file", "messages and computing"));
                     }
                     None => break,

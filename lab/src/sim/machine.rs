@@ -75,6 +75,8 @@ pub struct Host {
     pub copy: f64,
     /// Time at either end of a message above the eager limit, for registering its memory and starting the transfer.
     pub rendezvous: f64,
+    /// Time at either end for each byte of a message above the eager limit, where processors move its bytes, as with TCP.
+    pub rendezvous_byte: f64,
     /// tau: time for inspecting one entry of a matching queue.
     pub walk: Walk,
 }
@@ -287,6 +289,7 @@ fn host(figures: &mut Figures<'_>) -> Result<Host> {
         copy_byte: figures.byte("host.copy_byte")?,
         copy: optional(figures, "host.copy")?,
         rendezvous: optional(figures, "host.rendezvous")?,
+        rendezvous_byte: if figures.has("host.rendezvous_byte") { figures.byte("host.rendezvous_byte")? } else { 0.0 },
         walk: Walk {
             near: figures.time("host.walk.near")?,
             far: figures.time("host.walk.far")?,

@@ -272,13 +272,19 @@ impl<'a> Network<'a> {
     }
 
     /// Does work of `cost` picoseconds, with noise, that can begin at `from`. Returns the time when it is done. If ranks
-    /// share processors, the work waits for the one that is free first.
+    /// share processors, the work takes the one that has become free last before `from`, so that others stay free for ranks that are
+    /// behind; if none is free, it waits for the one that is free first.
     #[inline]
     pub(super) fn work_from(&mut self, from: Time, cost: f64) -> Time {
         let time = self.noisy(cost, self.machine.noise.host);
-        let Some(processor) = self.processors.iter_mut().min() else { return from + time };
-        *processor = from.max(*processor) + time;
-        *processor
+        let best = (0..self.processors.len()).min_by_key(|&at| match self.processors[at] {
+            free if free <= from => (false, from - free),
+            free => (true, free),
+        });
+        let Some(best) = best else { return from + time };
+        let free = &mut self.processors[best];
+        *free = from.max(*free) + time;
+        *free
     }
 
     #[inline]

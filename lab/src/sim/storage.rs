@@ -94,9 +94,7 @@ pub enum Step {
     Compute(Time),
     /// The rank hands a window to its write-behind worker and continues. The worker writes these extents one by one.
     Write(Vec<Extent>, Striping),
-    /// The rank hands a window to its worker, which reads these extents one by one, and continues.
-    Read(Vec<Extent>, Striping),
-    /// The rank waits until at most this number of its windows are unwritten (or unread). It processes no arrivals
+    /// The rank waits until at most this number of its windows are unwritten. It processes no arrivals
     /// meanwhile.
     Settle(u32),
 }
@@ -115,7 +113,7 @@ pub(super) struct Servers {
 struct Writer {
     /// Windows still to be begun.
     queue: VecDeque<Job>,
-    /// Windows that are being written or read, each with the time when its current extent is done.
+    /// Windows that are being written, each with the time when its current extent is done.
     running: Vec<(Time, Job)>,
     /// Number of windows that are not yet written.
     windows: u32,
@@ -123,13 +121,12 @@ struct Writer {
     awaited: bool,
 }
 
-/// Window that a worker writes or reads.
+/// Window that a worker writes.
 #[derive(Debug)]
 struct Job {
     /// Extents that are still to be requested.
     extents: VecDeque<Extent>,
     striping: Striping,
-    reads: bool,
 }
 
 impl Servers {
@@ -139,24 +136,20 @@ impl Servers {
         Self { storage, free: vec![0; storage.map_or(0, servers)], writers: HashMap::default() }
     }
 
-    /// Hands a window of a rank to the worker at `now`: `step` is a write or a read, and `node` the rank's. Returns the
+    /// Hands a window of a rank to the worker at `now`: `step` is a write, and `node` the rank's. Returns the
     /// time when the first extent is done, if the worker begins it now.
     pub(super) fn submit(&mut self, (rank, node): (u32, usize), step: &Step, now: Time) -> Option<Time> {
-        let (extents, striping, reads) = match step {
-            Step::Write(extents, striping) => (extents, *striping, false),
-            Step::Read(extents, striping) => (extents, *striping, true),
-            _ => return None,
-        };
+        let Step::Write(extents, striping) = step else { return None };
         if extents.is_empty() {
             return None;
         }
         let writer = self.writers.entry(rank).or_default();
         writer.windows += 1;
-        writer.queue.push_back(Job { extents: extents.iter().copied().collect(), striping, reads });
+        writer.queue.push_back(Job { extents: extents.iter().copied().collect(), striping: *striping });
         self.begin((rank, node), now)
     }
 
-    /// Handles the event that the worker of a rank has written (or read) an extent. Returns the time when the next
+    /// Handles the event that the worker of a rank has written an extent. Returns the time when the next
     /// extent is done, and true if the rank may continue.
     pub(super) fn written(&mut self, (rank, node): (u32, usize), now: Time) -> (Option<Time>, bool) {
         let writer = self.writers.entry(rank).or_default();
@@ -188,16 +181,16 @@ impl Servers {
     /// Requests the next extent of a window.
     fn run(&mut self, (rank, node): (u32, usize), mut job: Job, now: Time) -> Option<Time> {
         let extent = job.extents.pop_front()?;
-        let done = self.serve(extent, (job.striping, job.reads), node, now);
+        let done = self.serve(extent, job.striping, node, now);
         self.writers.get_mut(&rank)?.running.push((done, job));
         Some(done)
     }
 
-    /// Returns the time when an extent that a rank of `node` requests at `now` is written, or read. All its stripes are
+    /// Returns the time when an extent that a rank of `node` writes from `now` on is written. All its stripes are
     /// requested at once. O(stripes).
-    fn serve(&mut self, extent: Extent, (striping, reads): (Striping, bool), node: usize, now: Time) -> Time {
+    fn serve(&mut self, extent: Extent, striping: Striping, node: usize, now: Time) -> Time {
         let Some(storage) = self.storage else { return now };
-        let byte = if reads { storage.read_byte } else { storage.byte };
+        let byte = storage.byte;
         if storage.by_node {
             let free = &mut self.free[node];
             *free = now.max(*free) + ticks(extent.len as f64 * byte);
@@ -232,7 +225,7 @@ impl<W: Workload> Engine<'_, W> {
                 self.wake(rank);
                 return false;
             }
-            Some(step @ (Step::Write(..) | Step::Read(..))) => {
+            Some(step @ Step::Write(..)) => {
                 let place = (rank as u32, self.network.node_of(rank as u32));
                 if let Some(done) = self.servers.submit(place, step, now) {
                     self.wheel.push(done, Message::signal(Leg::WRITTEN, rank as u32));

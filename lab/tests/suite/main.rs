@@ -5,6 +5,7 @@ mod collective_costs;
 mod collective_suite;
 mod collectives;
 mod costly_paths;
+mod engine_runs;
 mod gather_hierarchies;
 mod gather_world;
 mod gatherv;

@@ -95,15 +95,8 @@ fn by_simulator((hints, seed): (Hints, u64)) -> Sent {
     let file = SharedFile::of(&topology, &hints, (0, BYTES)).unwrap();
     let division = FileDivision { file, sample: 0, lists: MetadataForm::Packed };
     let counts = MessageCounts::gather(RANKS, division, |rank| Ok::<_, Error>(access(seed, rank)), || ()).unwrap();
-    let options = CollectiveWriteOptions {
-        topology,
-        hints,
-        io: false,
-        write_behind: false,
-        blocks: false,
-        empty_steps: false,
-        whole: None,
-    };
+    let options =
+        CollectiveWriteOptions { topology, hints, io: false, write_behind: false, blocks: false, empty_steps: false };
     let write = CollectiveWrite::new(&Machine::free(), options, Arc::new(counts)).unwrap();
     let mut sent = Sent::new();
     for rank in 0..RANKS {

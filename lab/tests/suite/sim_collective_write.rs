@@ -54,6 +54,7 @@ fn machine() -> Machine {
         client_byte: 5e2,
         read_byte: 1e3,
         writers: 1,
+        lock: 0.0,
         by_node: false,
     });
     machine
@@ -91,8 +92,7 @@ impl Case {
         assert_eq!((census.rounds(), census.fan_in()), (8, (RANKS as f64, RANKS as f64)));
         assert_eq!(census.requests(), RANKS as u64 * PIECES);
         let Self { io, write_behind, blocks, empty_steps, .. } = *self;
-        let options =
-            CollectiveWriteOptions { topology: topology(), hints, io, write_behind, blocks, empty_steps, whole: None };
+        let options = CollectiveWriteOptions { topology: topology(), hints, io, write_behind, blocks, empty_steps };
         CollectiveWrite::new(machine, options, census).unwrap()
     }
 

@@ -38,6 +38,7 @@ fn machine(servers: u32) -> Machine {
         client_byte: NS,
         read_byte: NS,
         writers: 1,
+        lock: 0.0,
         by_node: false,
     };
     Machine { storage: Some(storage), ..Machine::free() }

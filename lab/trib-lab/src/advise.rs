@@ -6,15 +6,16 @@ use std::sync::Arc;
 use serde_json::json;
 use tributary::engine::{Direction, Path, PredictedPath};
 use tributary::hints::{DriverName, Switch};
-use tributary::{Extents, Hints, Topology};
+use tributary::{Hints, Topology};
 use tributary_benchmarks::Pattern;
 use tributary_lab::advice::candidates::with;
 use tributary_lab::advice::search::WORTH;
 use tributary_lab::advice::{Advice, Setting, Stage, Trial, advise, dialects};
 use tributary_lab::forecast::{
-    CollectiveWrite, CollectiveWriteOptions, FileDivision, MessageCounts, MetadataForm, Parts, SharedFile, Written,
+    CollectiveWrite, CollectiveWriteOptions, FileDivision, MessageCounts, MetadataForm, Parts, SharedFile,
 };
 use tributary_lab::machines::MACHINES;
+use tributary_lab::runs::Run;
 use tributary_lab::sim::Machine;
 use tributary_lab::sim::storage::Storage;
 
@@ -40,9 +41,9 @@ struct Prepared {
     hints: Hints,
     write: ScaledWrite,
     sample: usize,
-    /// Extents of all ranks, if the whole call is simulated: with agreements, packing, and calls of the file. That is so with
-    /// the driver `posix` on its file system, where the simulator has been compared with measurements.
-    accesses: Option<Vec<Extents>>,
+    /// True if the engine itself runs in virtual time: with the driver `posix` on its file system, where that has been compared
+    /// with measurements. Otherwise the messages of a write are simulated, of some of its rounds.
+    runs_engine: bool,
 }
 
 /// Simulates the candidates and prints the advice.
@@ -88,10 +89,9 @@ fn prepare(options: &AdviseOptions) -> Result<Prepared, Failure> {
     options.hints.iter().try_for_each(|hint| hints.apply(hint))?;
     hints.check(ranks)?;
     let driver = hints.driver;
-    let whole = driver == DriverName::Posix && machine.storage.is_some_and(|storage| storage.driver == driver);
-    let sample = options.sample.unwrap_or(if whole { 0 } else { SAMPLE });
-    let accesses = whole.then(|| (0..ranks).map(|rank| write.extents(rank)).collect::<Result<_, _>>()).transpose()?;
-    Ok(Prepared { machine, topology, driver, hints, write, sample, accesses })
+    let runs_engine = driver == DriverName::Posix && machine.storage.is_some_and(|storage| storage.driver == driver);
+    let sample = options.sample.unwrap_or(SAMPLE);
+    Ok(Prepared { machine, topology, driver, hints, write, sample, runs_engine })
 }
 
 /// Returns the file servers of another machine.
@@ -129,6 +129,25 @@ impl Prepared {
         bar.finish_and_clear();
         let (path, reason) = write_to_come.path();
         Ok((path != Path::Exchange).then(|| format!("path {path}: {reason}")))
+    }
+
+    /// Returns the times of the call in a run of the engine; none if the hints do not fit.
+    fn run_engine(&self, hints: &Hints) -> Result<Option<Parts>, Failure> {
+        if hints.check(self.topology.ranks()).is_err() {
+            return Ok(None);
+        }
+        let call = self.write.call;
+        let run = Run {
+            machine: self.machine.clone(),
+            topology: self.topology.clone(),
+            hints: hints.clone(),
+            direction: Direction::Write,
+            calls: call..call + 1,
+            is_sole: true,
+            seed: 1,
+        };
+        let took = run.of(self.write.pattern.clone())?;
+        Ok(took.reports.first().map(|report| Parts::reported(&report.seconds)))
     }
 }
 
@@ -174,7 +193,10 @@ struct CountsByDivision(HashMap<DivisionKey, Option<Arc<MessageCounts>>>);
 impl CountsByDivision {
     /// Counts the messages for the candidates; forgets counts that no candidate needs.
     fn count(&mut self, prepared: &Prepared, candidates: &[Hints]) -> Result<(), Failure> {
-        let Prepared { topology, write, sample, accesses, .. } = prepared;
+        let Prepared { topology, write, sample, .. } = prepared;
+        if prepared.runs_engine {
+            return Ok(());
+        }
         let ScaledWrite { pattern, range, .. } = write;
         self.0.retain(|known, _| candidates.iter().any(|hints| key(hints) == *known));
         let mut missing: Vec<(DivisionKey, SharedFile)> = Vec::new();
@@ -183,11 +205,7 @@ impl CountsByDivision {
             if self.0.contains_key(&key) || missing.iter().any(|(other, _)| *other == key) {
                 continue;
             }
-            let file = match accesses {
-                Some(accesses) => SharedFile::of_accesses(topology, hints, accesses),
-                None => SharedFile::of(topology, hints, *range),
-            };
-            match file {
+            match SharedFile::of(topology, hints, *range) {
                 Ok(file) => missing.push((key, file)),
                 Err(_) => drop(self.0.insert(key, None)),
             }
@@ -236,12 +254,15 @@ impl CountsByDivision {
 
     /// Returns the simulated seconds of a write with these hints; none if the hints do not fit.
     fn seconds(&self, prepared: &Prepared, hints: &Hints) -> Result<Option<f64>, Failure> {
-        Ok(self.written(prepared, hints)?.map(|written| written.last.total))
+        Ok(self.parts(prepared, hints)?.map(|parts| parts.total))
     }
 
     /// Returns the times of a candidate by phase; none if its hints do not fit.
-    fn written(&self, prepared: &Prepared, hints: &Hints) -> Result<Option<Written>, Failure> {
+    fn parts(&self, prepared: &Prepared, hints: &Hints) -> Result<Option<Parts>, Failure> {
         let Prepared { machine, topology, .. } = prepared;
+        if prepared.runs_engine {
+            return prepared.run_engine(hints);
+        }
         let Some(counts) = self.0.get(&key(hints)).and_then(Option::as_ref) else { return Ok(None) };
         let write = CollectiveWriteOptions {
             topology: topology.clone(),
@@ -250,12 +271,11 @@ impl CountsByDivision {
             write_behind: true,
             blocks: false,
             empty_steps: false,
-            whole: prepared.accesses.is_some().then_some(Direction::Write),
         };
         let Ok(workload) = CollectiveWrite::new(machine, write, counts.clone()) else { return Ok(None) };
         check_memory(topology.ranks() as u64, workload.under_way())?;
         let outcome = workload.run(machine)?;
-        Ok(Some(workload.outcome(&outcome.phases)))
+        Ok(Some(workload.outcome(&outcome.phases).last))
     }
 }
 
@@ -391,8 +411,8 @@ pub fn expect(options: &AdviseOptions) -> Result<Prospect, Failure> {
     let Prepared { machine, topology, driver, hints, .. } = &prepared;
     let mut counts = CountsByDivision::default();
     counts.count(&prepared, std::slice::from_ref(hints))?;
-    let written = counts.written(&prepared, hints)?;
-    let parts = written.ok_or_else(|| Failure::new("hints of the capture: they do not fit the machine"))?.last;
+    let parts = counts.parts(&prepared, hints)?;
+    let parts = parts.ok_or_else(|| Failure::new("hints of the capture: they do not fit the machine"))?;
     let (mut tried, mut best) = (0, None::<(Setting, f64)>);
     for stage in Stage::ALL {
         let settings = stage.candidates(machine, *driver, topology.nodes());

@@ -1,6 +1,7 @@
 //! Replays a write of a capture on as many ranks as the capture has, or on more.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use tributary::Extents;
 use tributary_benchmarks::{Captured, Pattern, PatternError, Stretched};
@@ -13,7 +14,7 @@ const COUNTED: usize = 16;
 /// Write of a capture, scaled to a number of ranks.
 pub struct ScaledWrite {
     /// The pattern of the capture, stretched to the wanted number of ranks.
-    pub pattern: Stretched<Captured>,
+    pub pattern: Arc<Stretched<Captured>>,
     /// Number of the call in the capture.
     pub call: usize,
     /// First byte that is written, and one past the last.
@@ -37,7 +38,7 @@ impl ScaledWrite {
         };
         let (start, end) = range(&captured, call)?;
         let times = (ranks / captured.ranks()) as u64;
-        let pattern = Stretched::new(captured, ranks)?;
+        let pattern = Arc::new(Stretched::new(captured, ranks)?);
         Ok(Self { pattern, call, range: (start * times, end * times) })
     }
 

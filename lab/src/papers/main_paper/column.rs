@@ -53,7 +53,6 @@ impl Experiment {
                 write_behind: false,
                 blocks: true,
                 empty_steps: true,
-                whole: None,
             };
             let workload = CollectiveWrite::new(&machine, options, counted.census.clone())?;
             if workload.is_in_lockstep() {

@@ -237,6 +237,9 @@ pub struct ValidateOptions {
     /// and compare them with the machine `hosts-lab`. As root, with an MPI library that `trib-lab hosts` takes.
     #[arg(long, value_name = "N", value_parser = threads, conflicts_with = "fabric")]
     pub hosts: Option<u64>,
+    /// Microseconds that each read or write of a file takes on the emulated hosts, beyond its bytes.
+    #[arg(long, value_name = "US", default_value_t = 300, value_parser = times, requires = "hosts")]
+    pub file_latency: u64,
     /// The machine that is compared with the emulated hosts: a machine of `trib-lab sim machines`, or a machine file.
     #[arg(long, value_name = "NAME|FILE", default_value = "hosts-lab", requires = "hosts")]
     pub machine: String,

@@ -206,7 +206,6 @@ impl SimulatedWrite {
             write_behind: true,
             blocks: false,
             empty_steps: false,
-            whole: None,
         };
         let workload = CollectiveWrite::new(&self.machine, write, counts.clone())?;
         check_memory(self.topology.ranks() as u64, workload.under_way())?;

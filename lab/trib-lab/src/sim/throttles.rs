@@ -194,7 +194,6 @@ impl CountedExchange {
                     write_behind: false,
                     blocks: false,
                     empty_steps: false,
-                    whole: None,
                 };
                 let workload = CollectiveWrite::new(machine, options, counts.clone())?;
                 let outcome = sim::run(machine, topology, &workload, 0, |_| ())?;

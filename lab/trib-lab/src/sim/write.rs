@@ -47,7 +47,6 @@ pub fn run(options: &WriteOptions) -> Result<(), Failure> {
         write_behind: how.write_behind,
         blocks: how.throttle_steps,
         empty_steps: how.empty_steps,
-        whole: None,
     };
     let workload = CollectiveWrite::new(machine, write, census.clone())?;
     if how.empty_steps && !workload.is_in_lockstep() {

@@ -13,6 +13,7 @@ mod import;
 mod patterns;
 mod program;
 mod reproduce;
+mod scale;
 mod sim;
 mod tune_kernels;
 mod tune_machine;

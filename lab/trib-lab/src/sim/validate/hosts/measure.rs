@@ -19,8 +19,8 @@ use tributary::{Endpoint, Error};
 use super::case::{HostsCase, ranks, shape};
 use crate::hosts::Hosts;
 
-/// Microseconds that each read or write of a file takes more.
-pub const FILE_LATENCY: f64 = 300.0;
+/// Microseconds that each read or write of a file takes more, if no option says otherwise.
+pub const FILE_LATENCY: u64 = 300;
 
 /// Milliseconds that bytes wait at a link at most. Many ranks that send to one fill a queue of 20 ms; what TCP does about
 /// bytes that are lost then takes up to twice as long as the messages, and the simulator does not have it.
@@ -33,10 +33,17 @@ pub struct MeasuredCase {
     pub case: HostsCase,
     /// Number of hosts.
     pub hosts: u64,
+    /// Microseconds that each read or write of the file takes more.
+    #[serde(default = "usual_latency")]
+    pub latency: u64,
     /// Seconds of the calls of each write.
     pub write: Vec<f64>,
     /// Seconds of the calls of each read.
     pub read: Vec<f64>,
+}
+
+fn usual_latency() -> u64 {
+    FILE_LATENCY
 }
 
 /// Task of the program on the hosts.
@@ -44,6 +51,7 @@ pub struct MeasuredCase {
 pub struct HostsTask {
     cases: Vec<HostsCase>,
     hosts: u64,
+    latency: u64,
     repetitions: u64,
     /// File that is written and read.
     file: PathBuf,
@@ -57,14 +65,14 @@ pub struct HostsTask {
 /// Hosts cannot be made; a run fails.
 pub fn on_hosts(
     cases: &[HostsCase],
-    (hosts, quick): (u64, bool),
+    (hosts, latency, quick): (u64, u64, bool),
     repetitions: u64,
     mut keep: impl FnMut(MeasuredCase) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     let Some(rate) = cases.first().map(|case| case.rate) else { return Ok(()) };
     let ranks = ranks(hosts, quick);
     let slow_files =
-        SlowFileOptions { file_rate: Some(rate), file_latency: Some(FILE_LATENCY), ..SlowFileOptions::default() };
+        SlowFileOptions { file_rate: Some(rate), file_latency: Some(latency as f64), ..SlowFileOptions::default() };
     let made = Hosts::of(hosts, Some(shape(rate)), Some(QUEUE), None)?;
     let place = made.directory();
     let bar = progress(cases.len() as u64, "cases");
@@ -73,7 +81,7 @@ pub fn on_hosts(
         let (task_file, results) = (made.own().join("task.json"), made.own().join("results.jsonl"));
         File::create(&results)?;
         let file = place.join("validated");
-        let task = HostsTask { cases: cases.to_vec(), hosts, repetitions, file, results: results.clone() };
+        let task = HostsTask { cases: cases.to_vec(), hosts, latency, repetitions, file, results: results.clone() };
         std::fs::write(&task_file, serde_json::to_string(&task)?)?;
         let mpiexec = std::env::var("MPIEXEC").unwrap_or_else(|_| "mpiexec".to_string());
         let (mut command, slow) = made.slow_command(&mpiexec, ranks / hosts, &slow_files)?;
@@ -127,7 +135,7 @@ pub fn under_mpi(task: &Path) -> Result<(), Failure> {
     }
     let read = || -> Result<HostsTask, Failure> { Ok(serde_json::from_str(&std::fs::read_to_string(task)?)?) };
     let task = agreed(&mut endpoint, read())?;
-    let mut all: Vec<_> = task.cases.iter().map(|case| measured(case, task.hosts)).collect();
+    let mut all: Vec<_> = task.cases.iter().map(|case| measured(case, &task)).collect();
     // Cases take turns, so that what disturbs the machine disturbs all. The first turn makes the connections.
     for turn in 0..=task.repetitions {
         for measured in &mut all {
@@ -144,8 +152,9 @@ pub fn under_mpi(task: &Path) -> Result<(), Failure> {
     agreed(&mut endpoint, kept)
 }
 
-fn measured(case: &HostsCase, hosts: u64) -> MeasuredCase {
-    MeasuredCase { case: case.clone(), hosts, write: Vec::new(), read: Vec::new() }
+fn measured(case: &HostsCase, task: &HostsTask) -> MeasuredCase {
+    let HostsTask { hosts, latency, .. } = *task;
+    MeasuredCase { case: case.clone(), hosts, latency, write: Vec::new(), read: Vec::new() }
 }
 
 fn keep(path: &Path, all: &[MeasuredCase]) -> Result<(), Failure> {

@@ -15,8 +15,8 @@ mod measure;
 mod predict;
 mod show;
 
-use trib::parallel::{parallel_map, processors};
 use trib::Failure;
+use trib::parallel::{parallel_map, processors};
 use tributary_lab::sim::Machine;
 
 use self::case::{HostsCase, RowDirection};
@@ -30,6 +30,8 @@ use crate::machines::machine;
 
 pub use measure::under_mpi;
 
+/// Number of picoseconds in a microsecond.
+const MICRO: f64 = 1e6;
 /// Default number of measurements of a case.
 const REPETITIONS: u64 = 3;
 
@@ -44,7 +46,10 @@ const PARAMETERS: [FittedParameter; 5] = [
     },
     FittedParameter {
         name: "message byte",
-        places: |machine| vec![&mut machine.host.send_byte, &mut machine.host.receive_byte],
+        places: |machine| {
+            let host = &mut machine.host;
+            vec![&mut host.send_byte, &mut host.receive_byte, &mut host.rendezvous_byte]
+        },
     },
     FittedParameter { name: "host.copy_byte", places: |machine| vec![&mut machine.host.copy_byte] },
     FittedParameter { name: "requests.visit", places: |machine| vec![&mut machine.requests.visit] },
@@ -86,6 +91,9 @@ pub fn run(options: &ValidateOptions, hosts: u64) -> Result<(), Failure> {
     let ranks = case::ranks(hosts, quick);
     let mut machine = machine(&options.machine)?;
     machine.processors = Some(processors());
+    if let Some(storage) = &mut machine.storage {
+        storage.latency = options.file_latency as f64 * MICRO;
+    }
     let mut cases = case::all(hosts, options.captures.as_deref(), quick)?;
     if options.choice {
         cases.extend(chosen(&machine, &cases, hosts, ranks)?);
@@ -132,18 +140,24 @@ fn chosen(machine: &Machine, cases: &[HostsCase], hosts: u64, ranks: u64) -> Res
 /// Returns the measured cases: those of earlier runs, if `--resume` names a file, and the others measured now.
 fn measured(options: &ValidateOptions, hosts: u64, cases: &[HostsCase]) -> Result<Vec<MeasuredCase>, Failure> {
     let mut all: Vec<MeasuredCase> = options.resume.as_deref().map_or(Ok(Vec::new()), known)?;
-    all.retain(|one| one.hosts == hosts && cases.contains(&one.case));
+    let latency = options.file_latency;
+    all.retain(|one| (one.hosts, one.latency) == (hosts, latency) && cases.contains(&one.case));
     let mut due: Vec<HostsCase> = Vec::new();
     due.extend(cases.iter().filter(|case| !all.iter().any(|one| one.case == **case)).cloned());
     due.retain(|_| !options.no_measure);
     // The cases of a pattern run in one job, in turns, if they are few.
     due.sort_by(|one, other| (one.rate, &one.pattern).cmp(&(other.rate, &other.pattern)));
     for of_rate in due.chunk_by(|one, next| one.rate == next.rate) {
-        measure::on_hosts(of_rate, (hosts, options.quick), options.repetitions.unwrap_or(REPETITIONS), |one| {
-            options.resume.iter().try_for_each(|path| keep(path, &one))?;
-            all.push(one);
-            Ok(())
-        })?;
+        measure::on_hosts(
+            of_rate,
+            (hosts, latency, options.quick),
+            options.repetitions.unwrap_or(REPETITIONS),
+            |one| {
+                options.resume.iter().try_for_each(|path| keep(path, &one))?;
+                all.push(one);
+                Ok(())
+            },
+        )?;
     }
     all.sort_by_key(|one| cases.iter().position(|case| *case == one.case));
     Ok(all)

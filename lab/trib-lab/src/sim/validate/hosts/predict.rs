@@ -82,10 +82,11 @@ impl KnownCase {
                 RowDirection::Write => Direction::Write,
                 RowDirection::Read => Direction::Read,
             },
+            calls: 0..1,
             is_sole: false,
             seed: SEED,
         };
-        Ok(run.of(self.pattern.clone())?.reports.iter().map(|report| report.seconds.total).sum())
+        Ok(run.of(self.pattern.clone())?.reported())
     }
 }
 

@@ -1,12 +1,15 @@
 //! `trib-lab scale`: programs on the engine itself, in virtual time, on a simulated machine.
 
+#[cfg(test)]
+mod page;
+
 use std::sync::Arc;
 use std::time::Instant;
 
 use comfy_table::Table;
 use serde::Serialize;
 use trib::numbers::grouped;
-use trib::{Failure, progress, say};
+use trib::{Failure, limits, progress, say};
 use tributary::engine::Direction;
 use tributary::{Hints, Topology};
 use tributary_benchmarks::Pattern;
@@ -30,6 +33,11 @@ const PROGRAMS: [(&str, fn(usize) -> String); 6] = [
     ("flash", |_| "flash --blocks 2".to_string()),
     ("ior", |_| "ior -t 64KiB -b 64KiB -s 4 --one-call".to_string()),
 ];
+
+/// Number of bytes that a rank takes at least.
+const RANK: u64 = 600_000;
+/// Number of emulated hosts that share the processors of a machine file.
+const EMULATED: usize = 4;
 
 /// A run, as `--json` prints it.
 #[derive(Serialize)]
@@ -67,6 +75,7 @@ pub fn run(options: &ScaleOptions) -> Result<(), Failure> {
     let mut cases = Vec::new();
     for program in &programs {
         for &ranks in &options.ranks {
+            limits::in_memory(&format!("{ranks} ranks"), (ranks as u64).checked_mul(RANK))?;
             let known = PROGRAMS.iter().find(|(name, _)| name == program);
             let parameters = known.map_or_else(|| program.clone(), |(_, parameters)| parameters(ranks));
             let write = Write { name: parameters.clone(), capture: None };
@@ -97,14 +106,18 @@ pub fn run(options: &ScaleOptions) -> Result<(), Failure> {
     for (program, parameters, pattern, topology, hints) in cases {
         reset_peak();
         let direction = if options.read { Direction::Read } else { Direction::Write };
-        let run = Run { machine: machine.clone(), topology, hints, direction, is_sole: true, seed: options.seed };
+        let mut machine = machine.clone();
+        // Hosts that share the processors of one machine have as many each as the four of its file.
+        machine.processors = machine.processors.map(|all| (all * topology.nodes()).div_ceil(EMULATED).max(1));
+        let run =
+            Run { machine, topology, hints, direction, calls: 0..pattern.steps(), is_sole: true, seed: options.seed };
         let begin = Instant::now();
         let took = run.of(pattern.clone())?;
         let floor = floor(&run, took.bytes);
         let row = Row {
             program,
             parameters: &parameters,
-            machine: &machine.name,
+            machine: &run.machine.name,
             ranks: pattern.ranks(),
             nodes: run.topology.nodes(),
             direction,
@@ -156,8 +169,8 @@ fn hints(options: &ScaleOptions, machine: &Machine, ranks: usize) -> Result<Hint
     Ok(hints)
 }
 
-/// Returns the seconds that the file servers, and the ports of the nodes, need at least for the bytes of a run: those that are not
-/// on the node that writes them pass a port on both nodes.
+/// Returns the seconds that a run needs at least for its bytes: at its file servers, at all ranks as their clients, or at the ports of
+/// the nodes, which those bytes pass that are not on the node that writes them, if all nodes write equal parts.
 fn floor(run: &Run, bytes: u64) -> f64 {
     let Run { machine, topology, direction, .. } = run;
     let Some(storage) = machine.storage else { return 0.0 };
@@ -168,7 +181,8 @@ fn floor(run: &Run, bytes: u64) -> f64 {
         None => f64::from(storage.servers),
     };
     let byte = if *direction == Direction::Read { storage.read_byte } else { storage.byte };
-    let file = bytes as f64 * byte / servers;
+    let clients = bytes as f64 * storage.client_byte / topology.ranks() as f64;
+    let file = (bytes as f64 * byte / servers).max(clients);
     let ports = bytes as f64 * (1.0 - 1.0 / nodes) / nodes * machine.node.inject_byte;
     file.max(ports) * 1e-12
 }
