@@ -38,7 +38,7 @@ impl Topology {
     }
 
     /// Creates a topology from labels: `labels[r]` is any label of the node of rank `r`. Nodes are numbered in the
-    /// order of the lowest rank on each.
+    /// order of the lowest rank on each. O(ranks).
     ///
     /// # Errors
     /// The list is empty.
@@ -60,6 +60,9 @@ impl Topology {
                 node
             })
             .collect();
+        if let Some(ranks_per_node) = equal_blocks(&ranks_of) {
+            return Self::blocks(labels.len(), ranks_per_node);
+        }
         Ok(Self(Arc::new(RankPlacement::Listed { node_of, ranks_of })))
     }
 
@@ -120,6 +123,17 @@ impl Topology {
     }
 }
 
+/// Returns the number of ranks of a node, if nodes have equal numbers of consecutive ranks; the last may have fewer.
+fn equal_blocks(ranks_of: &[Vec<Rank>]) -> Option<usize> {
+    let each = ranks_of.first()?.len();
+    let is_block = |(node, ranks): (usize, &Vec<Rank>)| {
+        let is_equal = ranks.len() == each || node + 1 == ranks_of.len() && ranks.len() < each;
+        // Ranks ascend, so these two say that they are consecutive.
+        is_equal && ranks[0] == node * each && ranks[ranks.len() - 1] == node * each + ranks.len() - 1
+    };
+    ranks_of.iter().enumerate().all(is_block).then_some(each)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -133,6 +147,18 @@ mod tests {
             assert_eq!(topology.ranks_on(2), 1);
             assert_eq!(topology.rank_at(1, 2), 5);
             assert_eq!(topology.round_robin(), [0, 3, 6, 1, 4, 2, 5]);
+        }
+    }
+
+    #[test]
+    fn equal_blocks_take_no_memory_for_each_rank() {
+        for labels in [&[9, 9, 9, 4, 4, 4, 0][..], &[1], &[3, 2, 1], &[0, 0]] {
+            assert!(matches!(*Topology::listed(labels).unwrap().0, RankPlacement::Blocks { .. }), "{labels:?}");
+        }
+        for labels in [&[0, 1, 0, 1][..], &[0, 0, 1, 1, 1], &[0, 1, 1], &[0, 0, 1, 0]] {
+            let topology = Topology::listed(labels).unwrap();
+            assert!(matches!(*topology.0, RankPlacement::Listed { .. }), "{labels:?}");
+            assert!((0..labels.len()).all(|rank| topology.rank_at(topology.node_of(rank), 0) <= rank));
         }
     }
 

@@ -26,7 +26,7 @@ pub const MAX_CONTRIBUTION: usize = SLOT - LENGTH;
 #[derive(Debug)]
 pub struct Hosts {
     /// Label of each rank's host: ranks with equal labels are on the same host.
-    labels: Vec<usize>,
+    labels: Arc<[usize]>,
     /// Leaders of all hosts, ascending.
     leaders: Vec<Rank>,
     /// Index of this rank's leader in `leaders`.
@@ -239,8 +239,8 @@ impl Endpoint {
     pub async fn settle(&mut self, hosts: HostsAre, offer: MemoryOffer, all: &[HostAddress]) -> Result<Arc<Hosts>> {
         let rank = self.rank();
         let real: Arc<[usize]> = all.iter().map(|one| one.label()).collect();
-        let labels: Vec<usize> = match hosts {
-            HostsAre::Real => real.to_vec(),
+        let labels: Arc<[usize]> = match hosts {
+            HostsAre::Real => real.clone(),
             HostsAre::Pretended(each) => (0..all.len()).map(|rank| rank / each.max(1)).collect(),
         };
         let here: Vec<Rank> = (0..labels.len()).filter(|&other| labels[other] == labels[rank]).collect();

@@ -90,6 +90,14 @@ pub fn all(hosts: u64, captures: Option<&Path>, quick: bool) -> Result<Vec<Hosts
         patterns.push(format!("capture {}", path.display()));
     }
     patterns.extend(PATTERNS.iter().map(ToString::to_string));
+    patterns.retain(|pattern| {
+        let refused = Write { name: pattern.clone(), capture: None }
+            .parsed()
+            .and_then(|write| write.subject(Some(ranks(hosts, quick) as usize)))
+            .err();
+        refused.iter().for_each(|why| tributary::say(format_args!("{pattern} is left out: {why}")));
+        refused.is_none()
+    });
     let mut cases = Vec::new();
     for (of_pattern, pattern) in patterns.into_iter().enumerate() {
         let is_large = is_large(&pattern, ranks(hosts, quick))?;
