@@ -126,11 +126,11 @@ impl Shared {
 
 impl Happenings for Shared {
     fn next(&mut self) -> Option<u64> {
-        self.network.next()
+        self.network.next_event()
     }
 
     fn happen(&mut self, arrived: &mut Vec<(u64, usize)>) {
-        let Some(now) = self.network.next() else { return };
+        let Some(now) = self.network.next_event() else { return };
         let Self { network, touched, .. } = self;
         network.happen(now, |rank| touched.push(rank));
         touched.sort_unstable();

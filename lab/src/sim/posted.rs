@@ -181,7 +181,7 @@ impl PostedNetwork {
     }
 
     /// Returns the time of the next event.
-    pub fn next(&mut self) -> Option<u64> {
+    pub fn next_event(&mut self) -> Option<u64> {
         self.engine.wheel.peek().map(|time| time.div_ceil(NANO))
     }
 

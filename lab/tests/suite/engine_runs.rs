@@ -30,7 +30,7 @@ fn posted(machine: &Machine, topology: &Topology, messages: &[(usize, usize, u64
             }
         }
     }
-    while let Some(now) = network.next() {
+    while let Some(now) = network.next_event() {
         network.happen(now, |_| ());
     }
     let finished = |rank| std::iter::from_fn(|| network.finished(rank, u64::MAX / 1_000)).count();

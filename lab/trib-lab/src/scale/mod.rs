@@ -20,8 +20,11 @@ use crate::cli::scale::ScaleOptions;
 use crate::kernels::write::Write;
 use crate::machines::machine;
 
+/// A name, and the pattern with its parameters for a number of ranks.
+type NamedProgram = (&'static str, fn(usize) -> String);
+
 /// The programs, with parameters for a number of ranks: so little data a rank that 16,384 ranks fit in memory.
-const PROGRAMS: [(&str, fn(usize) -> String); 6] = [
+const PROGRAMS: [NamedProgram; 6] = [
     ("e3sm-f", |_| "e3sm-f".to_string()),
     ("e3sm-g", |_| "e3sm-g".to_string()),
     // The smallest grid that can be divided among so many ranks.
@@ -35,7 +38,7 @@ const PROGRAMS: [(&str, fn(usize) -> String); 6] = [
 ];
 
 /// Number of bytes that a rank takes at least.
-const RANK: u64 = 600_000;
+const RANK: u64 = 800_000;
 /// Number of emulated hosts that share the processors of a machine file.
 const EMULATED: usize = 4;
 
