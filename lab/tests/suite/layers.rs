@@ -5,12 +5,12 @@ use std::path::Path;
 use tributary_testing::layers::{Folder, hold_modules};
 
 const FOLDERS: &[Folder] = &[
-    ("src", "crate::", "mpi sim machines collectives hsumma timing tune forecast papers advice", &[]),
+    ("src", "crate::", "mpi sim machines runs collectives hsumma timing tune forecast papers advice", &[]),
     (
         "trib-lab/src",
         "crate::",
         "cli document machines hosts picture patterns lists map import compare tune advise explain hsumma algorithms guidelines \
-            kernels sim reproduce figures",
+            kernels sim reproduce scale figures",
         &[],
     ),
 ];

@@ -51,7 +51,6 @@ fn bad_input_is_refused() {
         (&["--machine", "lassen"], "lassen: it has no [storage]"),
         (&["--machine", "/no/such/file"], "machine: /no/such/file"),
         (&["--program", "ior", "--hint", "trib_kernel=fastest"], "trib_kernel"),
-        (&["--program", "ior", "--hint", "no_such_hint=1"], "no_such_hint"),
         (&["--program", "ior", "--ranks", "16777216"], "16777216 ranks"),
     ] {
         let line = error(&[&["scale"], arguments].concat());
