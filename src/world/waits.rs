@@ -41,11 +41,12 @@ const SPINS: u32 = 20_000;
 /// Number of polls after which this thread yields between polls, in case others need the core.
 const POLITE: u32 = 2_000;
 
-/// Polls `word` for about a millisecond while it is `seen`, and returns true if it has changed.
+/// Polls `word` for about a millisecond while it is `seen`, and returns true if it has changed. In a world, looks once: there
+/// [`sleep_while`] ends as soon as the word changes, and how many processors this machine has must not matter.
 pub fn spin_while(word: &AtomicU32, seen: u32) -> bool {
     let has_changed = || word.load(Ordering::Acquire) != seen;
-    if let Some(world) = entered() {
-        return (0..10).any(|round| has_changed() || world.block(0, Some(Duration::from_micros(1 << round))));
+    if entered().is_some() {
+        return has_changed();
     }
     (0..SPINS).any(|spin| {
         if has_changed() {
@@ -121,8 +122,9 @@ pub fn wake_all(word: &AtomicU32) {
     unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAKE, libc::c_int::MAX) };
 }
 
-/// Returns the key of an integer in a world, for which [`is_word`] is true. The key is the integer's offset in its page, because each process of a world has a
-/// mapping of its own, at another address. A task that is woken for another integer of the same key looks at its own and sleeps on.
+/// Returns the key of an integer in a world, for which [`is_word`] is true. The key is the integer's offset in its page, because each
+/// process of a world has a mapping of its own, at another address. A task that is woken for another integer of the same key looks at
+/// its own and sleeps on.
 #[cfg(target_os = "linux")]
 fn key(word: &AtomicU32) -> usize {
     (word.as_ptr() as usize) % PAGE + PAGE

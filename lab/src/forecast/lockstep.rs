@@ -254,7 +254,6 @@ impl CollectiveWrite {
     fn step_cost(&self, machine: &Machine, rank: Rank, stage: WriteStage) -> f64 {
         match self.step(rank, stage) {
             Step::Compute(time) => time as f64,
-            // The steps of reads are never in lockstep.
             Step::Write(extents, _) => machine.storage.map_or(0.0, |storage| {
                 let bytes = |extent: &Extent| extent.len as f64 * storage.byte.max(storage.client_byte);
                 extents.iter().map(|extent| storage.latency + bytes(extent)).sum()

@@ -28,6 +28,9 @@ use crate::sim::Machine;
 use messages::PostedMessages;
 use storage::ServerTimes;
 
+/// Number of bytes of memory that a rank of a run takes at least.
+pub const RANK: u64 = 800_000;
+
 /// Name of the file of a run.
 const FILE: &str = "file";
 
@@ -59,9 +62,9 @@ pub struct Took {
     pub calls: f64,
     /// Seconds of closing the file.
     pub close: f64,
-    /// Number of messages of the open, the calls and the close.
+    /// Number of messages of the open, the calls and the close; before a read also those of the write.
     pub messages: u64,
-    /// Number of bytes of messages between hosts.
+    /// Number of bytes of those messages that went between hosts.
     pub between_hosts: u64,
     /// Number of bytes of the calls.
     pub bytes: u64,

@@ -81,16 +81,6 @@ pub enum ChainSide {
     Receive,
 }
 
-impl ChainSide {
-    /// Returns the side of the other end of the messages.
-    pub fn other(self) -> Self {
-        match self {
-            Self::Send => Self::Receive,
-            Self::Receive => Self::Send,
-        }
-    }
-}
-
 /// Message of a chain, as the rank that owns the chain sees it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ChainMessage {

@@ -15,7 +15,7 @@ use tributary_lab::forecast::{
     CollectiveWrite, CollectiveWriteOptions, FileDivision, MessageCounts, MetadataForm, Parts, SharedFile,
 };
 use tributary_lab::machines::MACHINES;
-use tributary_lab::runs::Run;
+use tributary_lab::runs::{RANK, Run};
 use tributary_lab::sim::Machine;
 use tributary_lab::sim::storage::Storage;
 
@@ -24,12 +24,14 @@ use crate::machines::{at_a_time, check_memory, machine};
 use trib::capture::scaled::ScaledWrite;
 use trib::listing::table;
 use trib::numbers::{counted, grouped};
-use trib::parallel::parallel_map;
-use trib::{Failure, progress, say};
+use trib::parallel::{parallel_map, processors};
+use trib::{Failure, limits, progress, say};
 
 /// Number of divisions of the file that are counted in one pass over the extents; more take more memory.
 const AT_ONCE: usize = 6;
 
+/// Number of bytes that runs of the engine may take at the same time.
+const RUNS: u64 = 4 << 30;
 /// Default number of rounds that are simulated of a write.
 const SAMPLE: usize = 2;
 
@@ -90,6 +92,9 @@ fn prepare(options: &AdviseOptions) -> Result<Prepared, Failure> {
     hints.check(ranks)?;
     let driver = hints.driver;
     let runs_engine = driver == DriverName::Posix && machine.storage.is_some_and(|storage| storage.driver == driver);
+    if runs_engine {
+        limits::in_memory(&format!("{ranks} ranks"), (ranks as u64).checked_mul(RANK))?;
+    }
     let sample = options.sample.unwrap_or(SAMPLE);
     Ok(Prepared { machine, topology, driver, hints, write, sample, runs_engine })
 }
@@ -246,6 +251,10 @@ impl CountsByDivision {
 
     /// Returns the number of candidates to simulate at a time.
     fn at_a_time(&self, prepared: &Prepared, candidates: &[Hints]) -> usize {
+        if prepared.runs_engine {
+            let of_a_run = (prepared.topology.ranks() as u64 * RANK).max(1);
+            return ((RUNS / of_a_run) as usize).clamp(1, processors());
+        }
         let known = candidates.iter().filter_map(|hints| self.0.get(&key(hints))?.as_ref());
         let aggregators = known.map(|counts| counts.file().aggregators.len()).max().unwrap_or(0) as u64;
         let ranks = prepared.topology.ranks() as u64;

@@ -250,7 +250,7 @@ impl Files {
         let now = self.tasks.nanos();
         let call = FileCall { rank, offset, bytes: bytes as u64, writes, parts, slow, now };
         let end = lock(&self.times).end(call, &|limit| self.tasks.random(limit));
-        self.tasks.event();
+        self.tasks.event_until(end);
         tributary::world::World::block(&*self.tasks, 0, Some(Duration::from_nanos(end - now)));
     }
 

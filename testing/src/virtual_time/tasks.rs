@@ -314,7 +314,8 @@ impl Tasks {
         self.state.borrow().now.max(busy.unwrap_or(0))
     }
 
-    /// Lets the running task work until a time in nanoseconds. What it does next happens at that time; others run meanwhile.
+    /// Lets the running task work until a time in nanoseconds. Its next messages, wake-ups and calls on the file happen at that time;
+    /// others run meanwhile. (What it writes to shared memory is there at once.)
     pub fn work_until(&self, time: u64) {
         if let Some((id, _)) = self.running.get()
             && let Some(task) = self.state.borrow_mut().task(id)
@@ -384,6 +385,12 @@ impl Tasks {
         let time = self.nanos();
         let mut state = self.state.borrow_mut();
         if time > state.now { state.at(time, Timer::Message(rank)) } else { state.arrive(rank) }
+    }
+
+    /// Notes that something happens until a time in nanoseconds: a long call on the file.
+    pub fn event_until(&self, time: u64) {
+        let mut state = self.state.borrow_mut();
+        state.eventful = state.eventful.max(time);
     }
 
     /// Wakes the tasks that wait for a key when the running task has done its work.
@@ -532,7 +539,7 @@ impl Tasks {
             if state.turns >= most {
                 return Ended::Killed;
             }
-            let Some(id) = state.choose().filter(|_| state.now - state.eventful < QUIET) else {
+            let Some(id) = state.choose().filter(|_| state.now.saturating_sub(state.eventful) < QUIET) else {
                 return Ended::Stuck(state.who_waits());
             };
             state.turns += 1;

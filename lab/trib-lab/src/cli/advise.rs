@@ -29,8 +29,8 @@ pub struct AdviseOptions {
     /// The write of the capture that advice is for, from 0 on; by default the one with the most bytes.
     #[arg(long, value_name = "N")]
     pub call: Option<usize>,
-    /// Simulate this number of rounds of each candidate, spread evenly, and scale their time up; 0: all rounds [default: 2,
-    /// and all where every node has a file system of its own, as the machine hosts-lab].
+    /// Simulate this number of rounds of each candidate, spread evenly, and scale their time up; 0: all rounds [default: 2].
+    /// Where every node has a file system of its own, as on the machine hosts-lab, the engine runs: always all rounds.
     #[arg(long, value_name = "N")]
     pub sample: Option<usize>,
     /// Hints that are set anyway; may be given often.

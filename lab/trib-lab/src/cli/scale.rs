@@ -21,7 +21,7 @@ pub struct ScaleOptions {
     #[arg(long, value_name = "N", value_parser = ranks)]
     pub ranks_per_node: Option<usize>,
     /// Any hint of `trib hints`; may be repeated. By default the engine chooses; a file on Lustre has stripes of 1 MiB on 64
-    /// servers.
+    /// servers, or as many as ranks.
     #[arg(long = "hint", value_name = "KEY=VALUE")]
     pub hints: Vec<String>,
     /// Read what was written, and take the time of the read.

@@ -7,13 +7,14 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use comfy_table::Table;
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use serde::Serialize;
 use trib::numbers::grouped;
 use trib::{Failure, limits, progress, say};
 use tributary::engine::Direction;
 use tributary::{Hints, Topology};
 use tributary_benchmarks::Pattern;
-use tributary_lab::runs::{Run, Took};
+use tributary_lab::runs::{RANK, Run, Took};
 use tributary_lab::sim::Machine;
 
 use crate::cli::scale::ScaleOptions;
@@ -37,8 +38,6 @@ const PROGRAMS: [NamedProgram; 6] = [
     ("ior", |_| "ior -t 64KiB -b 64KiB -s 4 --one-call".to_string()),
 ];
 
-/// Number of bytes that a rank takes at least.
-const RANK: u64 = 800_000;
 /// Number of emulated hosts that share the processors of a machine file.
 const EMULATED: usize = 4;
 
@@ -84,6 +83,7 @@ pub fn run(options: &ScaleOptions) -> Result<(), Failure> {
             let write = Write { name: parameters.clone(), capture: None };
             let pattern: Arc<dyn Pattern> = write.parsed()?.subject(Some(ranks))?.into_file("trib-lab scale")?.into();
             let topology = Topology::blocks(ranks, per_node)?;
+            check_system(&topology)?;
             let hints = hints(options, &machine, ranks)?;
             hints.check(ranks)?;
             cases.push((program, parameters, pattern, topology, hints));
@@ -153,6 +153,29 @@ pub fn run(options: &ScaleOptions) -> Result<(), Failure> {
     }
     bar.finish_and_clear();
     if options.json { Ok(()) } else { say(table) }
+}
+
+/// Checks that the system has room for the ranks' stacks, of two mappings each, and for the memory of each node, a descriptor each.
+fn check_system(topology: &Topology) -> Result<(), Failure> {
+    let mappings = std::fs::read_to_string("/proc/sys/vm/max_map_count").ok().and_then(|text| text.trim().parse().ok());
+    let needed = 2 * topology.ranks() + 8 * topology.nodes();
+    if let Some(most) = mappings.filter(|&most: &usize| needed > most) {
+        let ranks = topology.ranks();
+        return Err(Failure::new(format!(
+            "ranks: {ranks}, which need {needed} mappings; allowed: {most} (vm.max_map_count)"
+        )));
+    }
+    let (soft, hard) = getrlimit(Resource::RLIMIT_NOFILE)?;
+    // The most that this process may have: with fewer, nodes would share no memory.
+    setrlimit(Resource::RLIMIT_NOFILE, hard, hard)?;
+    let needed = 4 * topology.nodes() as u64 + 64;
+    if needed > hard.max(soft) {
+        let nodes = topology.nodes();
+        return Err(Failure::new(format!(
+            "nodes: {nodes}, which need {needed} open files; allowed: {hard} (ulimit -n)"
+        )));
+    }
+    Ok(())
 }
 
 fn hints(options: &ScaleOptions, machine: &Machine, ranks: usize) -> Result<Hints, Failure> {

@@ -49,7 +49,7 @@ impl KnownCase {
     }
 
     /// Returns the hints that `trib-lab advise` would find for the call in this direction on `machine`, with the hints that the
-    /// case has anyway.
+    /// case has anyway, if others may write the file (as in `trib replay`).
     ///
     /// # Errors
     /// Errors of the simulator.
