@@ -272,8 +272,8 @@ impl<'a> Network<'a> {
     }
 
     /// Does work of `cost` picoseconds, with noise, that can begin at `from`. Returns the time when it is done. If ranks
-    /// share processors, the work takes the one that has become free last before `from`, so that others stay free for ranks that are
-    /// behind; if none is free, it waits for the one that is free first.
+    /// share processors, the work takes the one that has become free last before `from`, so that others stay free for ranks whose time is
+    /// not so far; if none is free, it waits for the one that is free first.
     #[inline]
     pub(super) fn work_from(&mut self, from: Time, cost: f64) -> Time {
         let time = self.noisy(cost, self.machine.noise.host);

@@ -15,7 +15,7 @@ use super::workload::{WorkPart, Workload};
 use tributary::schedule::SendMode;
 use tributary::topology::{Rank, Topology};
 
-/// Number of an operation of a rank. Numbers are never used again.
+/// Number of an operation of a rank. No two operations of a rank have the same number.
 pub type Operation = u32;
 
 /// Number of picoseconds of a nanosecond.
