@@ -31,6 +31,7 @@ pub const COMMANDS: &[(&str, &str)] = &[
     ("sim throttles", "--help"),
     ("sim fit", "DIR/measurements.csv"),
     ("sim validate", "--quick --repetitions 1 --rounds 0"),
+    ("scale", "--program ior --ranks 4 --machine summit --json"),
     ("bench sim", "--json --help"),
     ("reproduce", "--list"),
     ("figures", "--help"),
