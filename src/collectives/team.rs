@@ -129,8 +129,8 @@ impl Team {
         hosts: Option<&Hosts>,
         own: &mut dyn Combine,
     ) -> Result<Answer<'t>> {
-        let (me, count) = hosts.map_or((endpoint.rank(), endpoint.ranks()), |all| (all.host(), all.leaders().len()));
-        let rank_of = |leader: usize| hosts.map_or(leader, |hosts| hosts.leaders()[leader]);
+        let (me, count) = hosts.map_or((endpoint.rank(), endpoint.ranks()), |all| (all.host(), all.count()));
+        let rank_of = |leader: usize| hosts.map_or(leader, |hosts| hosts.leader(leader));
         let children: SmallVec<[Rank; 16]> = children(me, count).map(rank_of).collect();
         if let Some(hosts) = hosts {
             endpoint.await_contributions(hosts).await?;
@@ -255,7 +255,7 @@ mod tests {
                         let offer = endpoint.offer(true, (0, 0)).on(label);
                         let all = endpoint.all_addresses(offer.address).await.unwrap();
                         let hosts = endpoint.settle(HostsAre::Real, offer, &all).await.unwrap();
-                        assert_eq!(hosts.leaders().len(), ranks.div_ceil(here));
+                        assert_eq!(hosts.count(), ranks.div_ceil(here));
                         assert_eq!(Team::of_all(&endpoint).is_host(), ranks <= here);
                         check(&mut endpoint).await;
                     }

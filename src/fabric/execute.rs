@@ -108,9 +108,9 @@ pub struct Endpoint {
     pub(super) grouped: Option<Grouped>,
     /// Hosts in use, and the rule that defines them.
     pub(super) hosts: Option<(HostsAre, Arc<Hosts>)>,
-    /// Label of each rank's real host, once all are known.
-    labels: Option<Arc<[usize]>>,
-    /// Nodes of the ranks, once they are known.
+    /// Real hosts of the ranks, once they are known.
+    real: Option<Topology>,
+    /// Nodes between which messages count as messages between hosts.
     topology: Option<Topology>,
     board: Arc<CallBoard>,
 }
@@ -119,8 +119,8 @@ impl Endpoint {
     /// Returns an endpoint that sends its messages over `transport`. Local.
     pub fn new(transport: Box<dyn Transport>) -> Self {
         let waiting = Waiting::new(transport.idle(), FailureHandling::new(transport.rank(), transport.stop()));
-        let (grouped, hosts, labels, topology, board) = Default::default();
-        Self { transport, waiting, grouped, hosts, labels, topology, board }
+        let (grouped, hosts, real, topology, board) = Default::default();
+        Self { transport, waiting, grouped, hosts, real, topology, board }
     }
 
     /// Counts messages between nodes of `topology` as messages between hosts from now on.
@@ -156,7 +156,7 @@ impl Endpoint {
 
     /// Returns the memory that all ranks share; `None` unless they were found on one host.
     pub fn shared(&self) -> Option<Arc<Shared>> {
-        self.hosts().filter(|hosts| hosts.leaders().len() == 1)?.here().cloned()
+        self.hosts().filter(|hosts| hosts.count() == 1)?.here().cloned()
     }
 
     /// Returns the hosts of the ranks, once they are found.
@@ -164,9 +164,9 @@ impl Endpoint {
         self.hosts.as_ref().map(|(_, hosts)| hosts)
     }
 
-    /// Returns the label of each rank's host, once hosts are found, also if memory is not shared.
-    pub fn labels(&self) -> Option<&Arc<[usize]>> {
-        self.labels.as_ref()
+    /// Returns the real hosts of the ranks, once they are known, also if memory is not shared.
+    pub fn real_hosts(&self) -> Option<&Topology> {
+        self.real.as_ref()
     }
 
     /// Returns the board that shows this rank's calls that the MPI library runs.
@@ -174,15 +174,15 @@ impl Endpoint {
         &self.board
     }
 
-    /// Makes ranks share no memory from now on. `labels` are the labels of their hosts. Local; all ranks must call it.
-    pub fn share_nothing(&mut self, labels: Arc<[usize]>) {
+    /// Makes ranks share no memory from now on. `real` are their hosts. Local; all ranks must call it.
+    pub fn share_nothing(&mut self, real: Topology) {
         self.board.set(None);
-        (self.hosts, self.labels) = (None, Some(labels));
+        (self.hosts, self.real) = (None, Some(real));
     }
 
-    pub(super) fn set_hosts(&mut self, are: HostsAre, hosts: Arc<Hosts>, labels: Arc<[usize]>) {
+    pub(super) fn set_hosts(&mut self, are: HostsAre, hosts: Arc<Hosts>, real: Topology) {
         self.board.set(hosts.here().cloned());
-        (self.hosts, self.labels) = (Some((are, hosts)), Some(labels));
+        (self.hosts, self.real) = (Some((are, hosts)), Some(real));
     }
 
     /// Lets MPI progress messages while this rank waits for a counter in shared memory.

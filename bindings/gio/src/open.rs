@@ -1,6 +1,5 @@
 //! Opens, closes and deletes files, by names with or without a file-system prefix, and returns their hints.
 
-use std::collections::BTreeSet;
 use std::ffi::{CStr, OsStr, c_char, c_int};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -11,7 +10,7 @@ use tributary::drivers::{DriverName, detect};
 use tributary::engine::{meet_hosts, wait_for_writes};
 use tributary::error::{About, FileOperation};
 use tributary::fabric::mpi::MPI_Comm;
-use tributary::{Endpoint, Error, File, Hints, Result, wire};
+use tributary::{Endpoint, Error, File, Hints, Result, Topology, wire};
 use tributary_abi::MPI_Info;
 use tributary_bindings::communicator::has_the_whole_program;
 use tributary_bindings::info::{entries, made_of};
@@ -94,8 +93,7 @@ fn hosts(endpoint: &mut Endpoint, hints: &Hints) -> Result<usize> {
     }
     let waiting = endpoint.waiting().clone();
     waiting.complete(pin!(meet_hosts(endpoint)))?;
-    let labels = endpoint.labels().map(|labels| labels.iter().collect::<BTreeSet<_>>().len());
-    Ok(labels.unwrap_or(1))
+    Ok(endpoint.real_hosts().map_or(1, Topology::nodes))
 }
 
 /// Returns the first rank's terms, if all ranks have good arguments and the same access mode. Collective: a broadcast and an

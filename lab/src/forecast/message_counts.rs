@@ -243,7 +243,7 @@ impl MessageCounts {
 
 impl FileDivision {
     /// Returns the indices of the rounds to count, and the number of all rounds.
-    fn rounds(&self) -> (Vec<u64>, u64) {
+    pub fn rounds(&self) -> (Vec<u64>, u64) {
         let SharedFile { ref domains, range: (start, end), .. } = self.file;
         if end <= start {
             return (Vec::new(), 0);

@@ -41,6 +41,17 @@ impl Parts {
         Self { metadata, data, file: wait, other: (total - metadata - data - wait).max(0.0), total }
     }
 
+    /// Returns the times of `scale` such writes.
+    pub fn scaled(self, scale: f64) -> Self {
+        self.combined(self, |a, _| a * scale)
+    }
+
+    /// Returns the times of a larger write, from those of this one and of one that has `more` than this one, if each phase takes as
+    /// much longer for each further `more`; `times` of them.
+    pub fn extended(self, more: &Self, times: f64) -> Self {
+        self.combined(*more, |few, more| (few + (more - few) * times).max(0.0))
+    }
+
     fn of(spent: &[Time; PHASES], scale: f64) -> Self {
         let seconds = |phase: usize| spent[phase] as f64 * 1e-12;
         let (metadata, data) = (seconds(METADATA), scale * seconds(DATA));

@@ -17,9 +17,9 @@ use std::time::Duration;
 use serde::Serialize;
 use tributary::engine::{CallReport, Direction};
 use tributary::error::{Error, Result};
-use tributary::topology::Topology;
+use tributary::topology::{Rank, Topology};
 use tributary::{File, Hints, Mode};
-use tributary_benchmarks::Pattern;
+use tributary_benchmarks::{Pattern, RankAccess};
 use tributary_testing::virtual_time::file::{Faults, Files, Opener};
 use tributary_testing::virtual_time::tasks::{Ended, Tasks};
 use tributary_testing::virtual_time::{Delays, Place, RankInWorld, System, run_in};
@@ -45,7 +45,7 @@ pub struct Run {
     pub hints: Hints,
     /// Write, or write without measurement and then read.
     pub direction: Direction,
-    /// The calls of the pattern that are made.
+    /// The calls that are made.
     pub calls: Range<usize>,
     /// True if nobody else writes the file, as under an MPI program.
     pub is_sole: bool,
@@ -88,13 +88,25 @@ impl Took {
 }
 
 impl Run {
-    /// Runs the collective calls of `pattern` on an open file, and closes it. The bytes are zeros. Takes memory for the bytes in
-    /// flight, and what each rank holds.
+    /// Runs the collective calls of `pattern` on an open file, and closes it, as [`Run::with`] does.
+    ///
+    /// # Errors
+    /// Those of [`Run::with`].
+    pub fn of(&self, pattern: Arc<dyn Pattern>) -> Result<Took> {
+        self.with(move |rank, call| {
+            pattern
+                .rank_access(rank, call)
+                .map_err(|error| Error::argument("pattern", pattern.name(), error.to_string()))
+        })
+    }
+
+    /// Runs collective calls with the `access` of each rank in each call on an open file, and closes it. The bytes are zeros.
+    /// Takes memory for the bytes in flight, and what each rank holds.
     ///
     /// # Errors
     /// The engine's errors; ranks that wait for each other for ever.
-    pub fn of(&self, pattern: Arc<dyn Pattern>) -> Result<Took> {
-        self.hints.check(pattern.ranks())?;
+    pub fn with(&self, access: impl Fn(Rank, usize) -> Result<RankAccess> + Send + Sync + 'static) -> Result<Took> {
+        self.hints.check(self.topology.ranks())?;
         let mut hints = self.hints.clone();
         // Nobody waits for ever here without being found out.
         hints.set("trib_stall_timeout", "0")?;
@@ -106,9 +118,9 @@ impl Run {
         let system = System { tasks, messages: messages.clone(), files };
         let (direction, is_sole) = (self.direction, self.is_sole);
         let calls = self.calls.clone();
-        let zeros = Arc::new(vec![0; longest(&*pattern, calls.clone())?]);
+        let zeros = Arc::new(vec![0; self.longest(&access)?]);
         let outcome = run_in(&system, &place, move |own| {
-            rank(&own, &hints, (direction, is_sole), (&*pattern, calls.clone()), &zeros)
+            rank(&own, &hints, (direction, is_sole), (&access, calls.clone()), &zeros)
         });
         match outcome.ended {
             Ended::All(_) => {}
@@ -132,6 +144,17 @@ impl Run {
         Ok(took)
     }
 
+    /// Returns the length in bytes of the longest buffer of a rank.
+    fn longest(&self, access: impl Fn(Rank, usize) -> Result<RankAccess>) -> Result<usize> {
+        let mut longest = 0;
+        for rank in 0..self.topology.ranks() {
+            for call in self.calls.clone() {
+                longest = longest.max(access(rank, call)?.buffer_len());
+            }
+        }
+        Ok(longest as usize)
+    }
+
     fn place(&self) -> Place {
         let none = Delays { message: Duration::ZERO, file: Duration::ZERO, rate: 1, compute: Duration::ZERO };
         Place {
@@ -147,27 +170,12 @@ impl Run {
     }
 }
 
-/// Returns the length in bytes of the longest buffer of a rank.
-fn longest(pattern: &dyn Pattern, calls: Range<usize>) -> Result<usize> {
-    let mut longest = 0;
-    for rank in 0..pattern.ranks() {
-        for step in calls.clone() {
-            longest = longest.max(access(pattern, rank, step)?.buffer_len());
-        }
-    }
-    Ok(longest as usize)
-}
-
-fn access(pattern: &dyn Pattern, rank: usize, step: usize) -> Result<tributary_benchmarks::RankAccess> {
-    pattern.rank_access(rank, step).map_err(|error| Error::argument("pattern", pattern.name(), error.to_string()))
-}
-
 /// Runs the calls of a rank.
 fn rank(
     own: &RankInWorld,
     hints: &Hints,
     (direction, is_sole): (Direction, bool),
-    (pattern, calls): (&dyn Pattern, Range<usize>),
+    (access, calls): (impl Fn(Rank, usize) -> Result<RankAccess>, Range<usize>),
     zeros: &[u8],
 ) -> Result<RankTook> {
     let files = Arc::new(Opener(own.files.clone(), own.rank));
@@ -178,8 +186,8 @@ fn rank(
     }
     let opened = own.now();
     let mut reports = Vec::new();
-    for step in calls.clone() {
-        let access = access(pattern, own.rank, step)?;
+    for call in calls.clone() {
+        let access = access(own.rank, call)?;
         let len = access.buffer_len() as usize;
         reports.push(file.write_all(&access.file, &access.layout, &zeros[..len])?);
     }
@@ -189,8 +197,8 @@ fn rank(
         took.reports.clear();
         let begin = own.now();
         let mut memory = Vec::new();
-        for step in calls {
-            let access = access(pattern, own.rank, step)?;
+        for call in calls {
+            let access = access(own.rank, call)?;
             memory.resize(access.buffer_len() as usize, 0);
             took.reports.push(file.read_all(&access.file, &access.layout, &mut memory)?.call);
         }

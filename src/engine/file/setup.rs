@@ -73,7 +73,7 @@ impl Setup {
         first_agreement: &mut FirstAgreement<'_>,
     ) -> Result<Option<Self>> {
         let asked = OpenArguments { files, path: &path, mode, hints: &hints, ranks: endpoint.ranks() };
-        let is_first = endpoint.labels().is_none() && first_agreement.opens;
+        let is_first = endpoint.real_hosts().is_none() && first_agreement.opens;
         let offer =
             is_first.then(|| endpoint.offer(may_share(endpoint, &hints, true), (shared::CONTROL, shared::AREA)));
         let address = offer.as_ref().map(|offer| offer.address);
@@ -98,9 +98,8 @@ impl Setup {
         } = agreed.created;
         let driver = driver(name, &path);
         let unit = driver.lock_unit(&layout);
-        let by_host =
-            hosts.as_ref().is_some_and(|hosts| hosts.shares() && may_be_by_host(hosts.leaders().len(), &hints, unit));
-        let several = hosts.as_ref().is_some_and(|hosts| hosts.leaders().len() > 1);
+        let by_host = hosts.as_ref().is_some_and(|hosts| hosts.shares() && may_be_by_host(hosts.count(), &hints, unit));
+        let several = hosts.as_ref().is_some_and(|hosts| hosts.count() > 1);
         let caches_incoherent = caches_incoherent && several;
         let by_host = by_host && (!caches_incoherent || hints.host_domains == Switch::Enable);
         // A write that fills a hole would overwrite what another host has written there meanwhile.
@@ -180,7 +179,7 @@ impl Setup {
     pub fn aggregators(&self, path: Path, left: &AccessStats) -> usize {
         match path {
             Path::Root | Path::Slots | Path::Windows => 1,
-            Path::Hosts => self.groups.hosts.as_ref().map_or(0, |hosts| hosts.leaders().len()),
+            Path::Hosts => self.groups.hosts.as_ref().map_or(0, |hosts| hosts.count()),
             Path::Exchange => self.exchange.roles(left.bytes).aggregators.len(),
             Path::Nothing | Path::Independent | Path::Direct => 0,
         }
@@ -300,17 +299,21 @@ async fn find_hosts(
     sent: Option<(MemoryOffer, Vec<HostAddress>)>,
 ) -> Result<Option<Arc<Hosts>>> {
     if !may_share(endpoint, hints, true) {
-        let labels = sent.map(|(_, all)| all.iter().map(|one| one.label()).collect());
-        let labels = labels.or_else(|| endpoint.labels().cloned()).unwrap_or_default();
-        endpoint.share_nothing(labels);
-        return Ok(Some(Arc::new(Hosts::one_rank_each(endpoint.rank(), endpoint.ranks()))));
+        let (rank, ranks) = (endpoint.rank(), endpoint.ranks());
+        let real = match (sent, endpoint.real_hosts()) {
+            (Some((_, all)), _) => Topology::listed(&all.iter().map(|one| one.label()).collect::<Vec<_>>())?,
+            (None, Some(real)) => real.clone(),
+            (None, None) => Topology::blocks(ranks, ranks)?,
+        };
+        endpoint.share_nothing(real);
+        return Ok(Some(Arc::new(Hosts::one_rank_each(rank, ranks)?)));
     }
     let are = match hints.ranks_per_node {
         0 => HostsAre::Real,
         each => HostsAre::Pretended(each),
     };
     let hosts = match sent {
-        Some((offer, all)) => endpoint.settle(are, offer, &all).await?,
+        Some((offer, all)) => endpoint.settle(are, offer, all).await?,
         None => endpoint.find_hosts(are, (shared::CONTROL, shared::AREA)).await?,
     };
     if may_share(endpoint, hints, false) && endpoint.shared().is_some() {
@@ -323,9 +326,9 @@ async fn find_hosts(
 /// Returns the topology that the hints simulate, or the real one. Local; the hosts must be known.
 fn topology_of(endpoint: &Endpoint, hints: &Hints) -> Result<Topology> {
     let ranks = endpoint.ranks();
-    match endpoint.labels() {
+    match endpoint.real_hosts() {
         _ if hints.ranks_per_node > 0 => Topology::blocks(ranks, hints.ranks_per_node),
-        Some(labels) if endpoint.shared().is_none() => Topology::listed(labels),
+        Some(real) if endpoint.shared().is_none() => Ok(real.clone()),
         _ => Topology::blocks(ranks, ranks),
     }
 }

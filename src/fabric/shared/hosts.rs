@@ -16,7 +16,7 @@ use crate::drivers::size_limit;
 use crate::error::Result;
 use crate::fabric::Endpoint;
 use crate::schedule::ReduceOp;
-use crate::topology::Rank;
+use crate::topology::{Node, Rank, Topology};
 
 /// Maximum number of bytes of a rank's contribution, and of a leader's answer, without their length
 /// ([`wire::frame`](tributary_base::wire::frame)).
@@ -25,12 +25,10 @@ pub const MAX_CONTRIBUTION: usize = SLOT - LENGTH;
 /// The hosts of all ranks, and the shared memory of this host.
 #[derive(Debug)]
 pub struct Hosts {
-    /// Label of each rank's host: ranks with equal labels are on the same host.
-    labels: Arc<[usize]>,
-    /// Leaders of all hosts, ascending.
-    leaders: Vec<Rank>,
-    /// Index of this rank's leader in `leaders`.
-    host: usize,
+    /// Hosts of the ranks. The lowest rank of a host is its leader.
+    topology: Topology,
+    /// Number of this rank's host.
+    host: Node,
     /// Memory that the ranks of this host share; `None` if this rank is the only one of its host and there are other
     /// hosts, or if hosts share no memory.
     here: Option<Arc<Shared>>,
@@ -42,25 +40,21 @@ pub struct Hosts {
 
 impl Hosts {
     /// Returns hosts with one rank each.
-    pub fn one_rank_each(rank: Rank, ranks: usize) -> Self {
-        Self {
-            labels: (0..ranks).collect(),
-            leaders: (0..ranks).collect(),
-            host: rank,
-            here: None,
-            spins: false,
-            refusal: None,
-        }
+    ///
+    /// # Errors
+    /// There are no ranks.
+    pub fn one_rank_each(rank: Rank, ranks: usize) -> Result<Self> {
+        Ok(Self { topology: Topology::blocks(ranks, 1)?, host: rank, here: None, spins: false, refusal: None })
     }
 
-    /// Returns the label of each rank's host. Ranks with equal labels are on the same host.
-    pub fn labels(&self) -> &[usize] {
-        &self.labels
+    /// Returns the number of hosts.
+    pub fn count(&self) -> usize {
+        self.topology.nodes()
     }
 
-    /// Returns the leaders of all hosts, ascending.
-    pub fn leaders(&self) -> &[Rank] {
-        &self.leaders
+    /// Returns the leader of a host.
+    pub fn leader(&self, host: Node) -> Rank {
+        self.topology.rank_at(host, 0)
     }
 
     /// Returns true if each rank of this host has a core of its own, as far as is known.
@@ -73,8 +67,8 @@ impl Hosts {
         self.refusal.as_deref()
     }
 
-    /// Returns the index of this rank's leader in [`Hosts::leaders`].
-    pub fn host(&self) -> usize {
+    /// Returns the number of this rank's host. Hosts are in the order of their leaders.
+    pub fn host(&self) -> Node {
         self.host
     }
 
@@ -85,7 +79,7 @@ impl Hosts {
 
     /// Returns true if at least two ranks count as ranks of one host and share memory.
     pub fn shares(&self) -> bool {
-        self.leaders.len() < self.labels.len()
+        self.topology.nodes() < self.topology.ranks()
     }
 
     /// Returns the memory that the ranks of this host share; `None` if this rank is the only one of its host and there
@@ -236,18 +230,24 @@ impl Endpoint {
     ///
     /// # Errors
     /// Errors of the message transport.
-    pub async fn settle(&mut self, hosts: HostsAre, offer: MemoryOffer, all: &[HostAddress]) -> Result<Arc<Hosts>> {
-        let rank = self.rank();
-        let real: Arc<[usize]> = all.iter().map(|one| one.label()).collect();
-        let labels: Arc<[usize]> = match hosts {
+    pub async fn settle(&mut self, hosts: HostsAre, offer: MemoryOffer, all: Vec<HostAddress>) -> Result<Arc<Hosts>> {
+        let (rank, ranks) = (self.rank(), all.len());
+        let real = Topology::listed(&all.iter().map(|one| one.label()).collect::<Vec<_>>())?;
+        let topology = match hosts {
             HostsAre::Real => real.clone(),
-            HostsAre::Pretended(each) => (0..all.len()).map(|rank| rank / each.max(1)).collect(),
+            HostsAre::Pretended(each) => Topology::blocks(ranks, each.max(1))?,
         };
-        let here: Vec<Rank> = (0..labels.len()).filter(|&other| labels[other] == labels[rank]).collect();
-        let are_together = here.iter().all(|&other| real[other] == real[rank]);
+        let host = topology.node_of(rank);
+        let here: Vec<Rank> = (0..topology.ranks_on(host)).map(|index| topology.rank_at(host, index)).collect();
+        let are_together = here.iter().all(|&other| real.node_of(other) == real.node_of(rank));
         let is_wanted = offer.shares && are_together && here.len() <= MOST_RANKS;
-        let is_only_rank = here.len() == 1 && all.len() > 1;
-        let memory = (is_wanted && !is_only_rank).then(|| take(offer, rank, &here, all[here[0]]));
+        let is_only_rank = here.len() == 1 && ranks > 1;
+        let process = std::process::id();
+        let has_threads = here.iter().any(|&other| other != rank && all[other].process == process);
+        let leader = all[here[0]];
+        // The addresses of all ranks are many bytes, and nobody needs them from here on.
+        drop(all);
+        let memory = (is_wanted && !is_only_rank).then(|| take(offer, rank, &here, leader));
         let (memory, refusal) = match memory {
             Some(Ok(memory)) => (Some(memory), Some("other ranks have none".to_string())),
             Some(Err(why)) => (None, Some(why)),
@@ -255,22 +255,15 @@ impl Endpoint {
         };
         let mut shared = [u64::from(is_only_rank || memory.is_some())];
         crate::collectives::allreduce(self, &[ReduceOp::Min], &mut shared).await?;
-        let cores = if hosts == HostsAre::Real { here.len() } else { all.len() };
-        let mut found = Hosts::one_rank_each(rank, labels.len());
-        found.spins = cores <= processors();
-        found.refusal = refusal;
-        if shared[0] == 1 {
-            let mut seen = std::collections::HashSet::new();
-            found.leaders = (0..labels.len()).filter(|&rank| seen.insert(labels[rank])).collect();
-            found.host = found.leaders.partition_point(|&leader| leader < here[0]);
-            found.refusal = None;
-            let is_whole = here.len() == all.len();
-            let process = std::process::id();
-            let has_threads = here.iter().any(|&other| other != rank && all[other].process == process);
-            let shared = |memory| Shared::new(rank, (here, is_whole), memory, found.spins).with_threads(has_threads);
-            found.here = memory.map(|memory| Arc::new(shared(memory)));
-        }
-        found.labels = labels;
+        let cores = if hosts == HostsAre::Real { here.len() } else { ranks };
+        let spins = cores <= processors();
+        let found = if shared[0] == 1 {
+            let is_whole = here.len() == ranks;
+            let shared = |memory| Shared::new(rank, (here, is_whole), memory, spins).with_threads(has_threads);
+            Hosts { topology, host, here: memory.map(|memory| Arc::new(shared(memory))), spins, refusal: None }
+        } else {
+            Hosts { spins, refusal, ..Hosts::one_rank_each(rank, ranks)? }
+        };
         let found = Arc::new(found);
         self.set_hosts(hosts, found.clone(), real);
         Ok(found)
@@ -288,7 +281,7 @@ impl Endpoint {
         }
         let offer = self.offer(true, sizes);
         let all = self.all_addresses(offer.address).await?;
-        self.settle(hosts, offer, &all).await
+        self.settle(hosts, offer, all).await
     }
 
     /// Returns the host addresses of all ranks; `own` is the address of this rank. Collective: an allgather of 16 bytes
@@ -342,9 +335,9 @@ mod tests {
                 let offer = endpoint.offer(true, (0, 0)).on(label);
                 let all = endpoint.all_addresses(offer.address).await.unwrap();
                 assert_eq!(all[me], offer.address);
-                let hosts = endpoint.settle(HostsAre::Real, offer, &all).await.unwrap();
-                assert_eq!(hosts.leaders(), [0, 1, 5]);
-                assert_eq!(hosts.leaders()[hosts.host()], [0, 1, 0, 0, 1, 5, 0, 1][me]);
+                let hosts = endpoint.settle(HostsAre::Real, offer, all).await.unwrap();
+                assert_eq!((0..hosts.count()).map(|host| hosts.leader(host)).collect::<Vec<_>>(), [0, 1, 5]);
+                assert_eq!(hosts.leader(hosts.host()), [0, 1, 0, 0, 1, 5, 0, 1][me]);
                 assert_eq!(hosts.leads(), [0, 1, 5].contains(&me));
                 assert_eq!(hosts.here().is_some_and(|here| here.has_threads()), me != 5);
                 assert!(hosts.shares());
@@ -354,7 +347,7 @@ mod tests {
                     if hosts.leads() {
                         endpoint.await_contributions(&hosts).await.unwrap();
                         let others: Vec<Rank> =
-                            (0..8).filter(|&rank| rank != me && hosts.labels()[rank] == label).collect();
+                            (0..8).filter(|&rank| rank != me && hosts.topology.node_of(rank) == hosts.host()).collect();
                         assert_eq!(hosts.contributions().count(), others.len());
                         for (slot, rank) in hosts.contributions().zip(others) {
                             assert_eq!(frame::get(slot), vec![rank as u8; (round * 97 + rank) % MAX_CONTRIBUTION]);

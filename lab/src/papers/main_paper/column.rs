@@ -15,6 +15,14 @@ const SPREAD_OUT: &str = "spread_out";
 /// Name of the column whose metadata is sent by the balanced algorithm and whose data by ROMIO's (section V.C).
 const HYBRID: &str = "hybrid";
 
+fn kernels(metadata: &str, data: &str) -> String {
+    format!("trib_kernel_meta={metadata}; trib_kernel_data={data}")
+}
+
+fn under(throttle: u32) -> String {
+    format!("{}; trib_throttle_meta={throttle}; trib_throttle_data={throttle}", kernels("balanced", "balanced"))
+}
+
 impl Experiment {
     /// Returns the columns of this setting's panel. Where the aggregators are spread evenly over the ranks, both
     /// spread-out algorithms are the same and stand once, as in the paper.
@@ -27,19 +35,27 @@ impl Experiment {
     /// kernel and the data time of the other: all ranks agree between the phases.
     pub(super) fn column(self, kernel: &str, context: &Context) -> Result<Parts, PapersError> {
         if kernel != HYBRID {
-            let hints = format!("trib_kernel_meta={kernel}; trib_kernel_data={kernel}");
-            return Ok(*self.parts(&hints, context)?);
+            return Ok(*self.parts(&kernels(kernel, kernel), context)?);
         }
         let metadata = self.column("balanced", context)?.metadata;
         let rest = self.column("ascending_issend", context)?;
         Ok(Parts { metadata, total: rest.total - rest.metadata + metadata, ..rest })
     }
 
+    /// Returns the times of a column's write by the engine.
+    pub(super) fn engine_column(self, kernel: &str, context: &Context) -> Result<Parts, PapersError> {
+        let (metadata, data) = if kernel == HYBRID { ("balanced", "ascending_issend") } else { (kernel, kernel) };
+        self.by_engine(&kernels(metadata, data), context)
+    }
+
     /// Returns the times with the balanced algorithm under a throttle.
     pub(super) fn throttled(self, throttle: u32, context: &Context) -> Result<Parts, PapersError> {
-        let kernel = "trib_kernel_meta=balanced; trib_kernel_data=balanced";
-        let hints = format!("{kernel}; trib_throttle_meta={throttle}; trib_throttle_data={throttle}");
-        Ok(*self.parts(&hints, context)?)
+        Ok(*self.parts(&under(throttle), context)?)
+    }
+
+    /// Returns the times of the engine with the balanced algorithm under a throttle.
+    pub(super) fn engine_throttled(self, throttle: u32, context: &Context) -> Result<Parts, PapersError> {
+        self.by_engine(&under(throttle), context)
     }
 
     /// Simulates the write with the hints in the text `hints`. Each text is simulated once.

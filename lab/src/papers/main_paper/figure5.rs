@@ -68,6 +68,17 @@ struct Exchanged {
     nodes: usize,
 }
 
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Drawn {
+    code: Code,
+    site: Site,
+    nodes: usize,
+    /// True if the engine's bars stand beside the others.
+    #[serde(default)]
+    engine: bool,
+}
+
 /// Measures the seconds of one phase in some columns of figure 5.
 pub(super) fn seconds(with: &Parameters, context: &Context) -> Result<Values, PapersError> {
     let PartSeconds { code, site, nodes, part, kernels } = with.read()?;
@@ -107,13 +118,16 @@ pub(super) fn metadata_fan_in(with: &Parameters, context: &Context) -> Result<Va
 
 /// Draws stacked bars of all columns.
 pub(super) fn draw(with: &Parameters, context: &Context) -> Result<Drawing, PapersError> {
-    let Exchanged { code, site, nodes } = with.read()?;
+    let Drawn { code, site, nodes, engine } = with.read()?;
     let setting = Experiment { code, site, nodes };
-    let bar = |kernel: &str| {
-        let parts = setting.column(kernel, context)?;
-        Ok((kernel.to_string(), vec![parts.metadata, parts.data, parts.file + parts.other]))
-    };
-    let bars = setting.columns().map(bar).collect::<Result<_, PapersError>>()?;
+    let bar = |name: String, parts: Parts| (name, vec![parts.metadata, parts.data, parts.file + parts.other]);
+    let mut bars = Vec::new();
+    for kernel in setting.columns() {
+        bars.push(bar(kernel.to_string(), setting.column(kernel, context)?));
+        if engine {
+            bars.push(bar(format!("{kernel}, engine"), setting.engine_column(kernel, context)?));
+        }
+    }
     let parts = ["metadata", "data", "other"].map(str::to_string).to_vec();
     Ok(Drawing::Bars { unit: "s".to_string(), parts, bars })
 }

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `setting` | section V: codes, machines, nodes; what is exchanged |
 //! | `column` | what a write takes with one choice of kernels, simulated |
+//! | `engine` | the same by the engine itself, in virtual time |
 //! | `figure4`, `figure5` | throttles; kernels side by side |
 //! | `datasets` | table I and the arithmetic of section V |
 //! | `noisy_exchange` | section III.B: the same of the real schedules |
@@ -11,6 +12,7 @@
 
 mod column;
 mod datasets;
+mod engine;
 mod figure4;
 mod figure5;
 mod noisy_exchange;

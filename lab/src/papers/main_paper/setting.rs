@@ -12,7 +12,7 @@ use tributary_benchmarks::e3sm::{E3sm, ElementType, GeneratorOptions};
 use tributary_benchmarks::{Btio, BtioOptions, Flash, FlashOptions, Pattern, PatternError};
 
 /// Ranks of the production run whose requests are dealt to the ranks of an experiment.
-const E3SM_RANKS: usize = 21_600;
+pub(super) const E3SM_RANKS: usize = 21_600;
 
 /// Application that writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -95,7 +95,7 @@ impl Experiment {
         }
     }
 
-    fn pattern(self) -> Result<Box<dyn Pattern>, PapersError> {
+    pub(super) fn pattern(self) -> Result<Box<dyn Pattern>, PapersError> {
         let ranks = self.ranks();
         Ok(match self.code {
             Code::E3sm => Box::new(E3sm::generated(E3SM_RANKS, GeneratorOptions::default(), ElementType::Float)?),
@@ -104,11 +104,11 @@ impl Experiment {
         })
     }
 
-    fn topology(self) -> Result<Topology, PapersError> {
+    pub(super) fn topology(self) -> Result<Topology, PapersError> {
         Ok(Topology::blocks(self.ranks(), self.ranks_per_node())?)
     }
 
-    fn division(self, range: (u64, u64)) -> Result<FileDivision, PapersError> {
+    pub(super) fn division(self, range: (u64, u64)) -> Result<FileDivision, PapersError> {
         let file = SharedFile::of(&self.topology()?, &self.hints("")?, range)?;
         Ok(FileDivision { file, sample: self.sample(), lists: MetadataForm::Pairs })
     }

@@ -76,10 +76,11 @@ fn chosen(options: &ReproduceOptions) -> Result<Vec<Paper>, Failure> {
             .figures
             .retain(|figure| !options.quick && options.claim.as_ref().is_none_or(|text| figure.id.contains(text)));
     }
-    if papers.iter().all(|paper| paper.claims.is_empty()) {
+    let draws = options.html.is_some() || options.figures.is_some();
+    if papers.iter().all(|paper| paper.claims.is_empty() && (!draws || paper.figures.is_empty())) {
         let what = options.claim.as_ref().map_or("--quick".to_string(), |text| format!("--claim {text}"));
         return Err(Failure::new(format!(
-            "{what}: no claim of these papers matches; allowed: part of a name that `trib-lab reproduce --list` shows"
+            "{what}: no claim of these papers matches, and no figure that is drawn; allowed: part of a name that `trib-lab reproduce --list` shows"
         )));
     }
     Ok(papers)
