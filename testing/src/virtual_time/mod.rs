@@ -5,6 +5,7 @@
 
 pub mod file;
 pub mod network;
+mod order;
 pub mod tasks;
 
 use std::sync::Arc;

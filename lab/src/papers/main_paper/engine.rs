@@ -1,7 +1,8 @@
 //! A column of figure 5 and a point of figure 4 by the engine itself, in virtual time, with the paper's kernels forced by hints.
 //!
-//! The engine writes the sampled rounds only, as if the file had no others, and with twice as many if there are more: what grows
-//! with the rounds is scaled up to all of them, and what does not, such as connections, counts once.
+//! The engine writes the sampled rounds only, as if the file had no others, and twice as many rounds. What the second write takes
+//! longer is what rounds take, and is scaled up to all rounds. Metadata are not scaled: connections and messages are the same for all
+//! rounds, and only lists are longer.
 
 use std::sync::Arc;
 
@@ -55,23 +56,24 @@ impl Experiment {
             };
             let all = samples[0].rounds.1 as f64;
             let (few, parts) = took(&samples[0])?;
-            let Some(second) = samples.get(1) else { return Ok(parts.scaled(all / few as f64)) };
-            let (more, with_more) = took(second)?;
-            Ok(parts.extended(&with_more, (all - few as f64) / (more - few) as f64))
+            let (more, longer) = took(&samples[1])?;
+            Ok(parts.extended(&longer, (all - few as f64) / (more - few) as f64))
         })?;
         Ok(*parts)
     }
 
-    /// Returns the accesses to as many rounds as the schedules' simulation samples, and to twice as many, if there are so many.
+    /// Returns the accesses to as many rounds as the schedules' simulation samples, and to twice as many.
     fn samples(self, context: &Context) -> Result<Arc<Vec<Sampled>>, PapersError> {
         context.once(&format!("{}: sampled accesses", self.key()), || {
             let pattern = self.pattern()?;
             let division = self.division((0, pattern.totals().file_size))?;
             let (_, all) = division.rounds();
-            let few = (division.sample as u64).min(all);
+            let few = division.sample as u64;
+            if 2 * few > all {
+                return Err(PapersError::new(format!("{}: {all} rounds, fewer than {}", self.key(), 2 * few)));
+            }
             let kept: Vec<_> = [few, 2 * few]
                 .into_iter()
-                .filter(|&rounds| rounds <= all)
                 .map(|rounds| (rounds, kept_parts(&FileDivision { sample: rounds as usize, ..division.clone() })))
                 .collect();
             let written = if self.code == Code::E3sm { E3SM_RANKS } else { self.ranks() };
