@@ -254,7 +254,7 @@ mod tests {
                     for label in [me / here, me % ranks.div_ceil(here)] {
                         let offer = endpoint.offer(true, (0, 0)).on(label);
                         let all = endpoint.all_addresses(offer.address).await.unwrap();
-                        let hosts = endpoint.settle(HostsAre::Real, offer, &all).await.unwrap();
+                        let hosts = endpoint.settle(HostsAre::Real, offer, all).await.unwrap();
                         assert_eq!(hosts.count(), ranks.div_ceil(here));
                         assert_eq!(Team::of_all(&endpoint).is_host(), ranks <= here);
                         check(&mut endpoint).await;

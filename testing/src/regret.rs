@@ -110,11 +110,13 @@ impl Calls {
 pub fn programs(ranks: usize) -> Vec<Arc<Calls>> {
     let of = |name, pattern: &dyn Pattern| Arc::new(Calls::of(name, pattern));
     let f = E3sm::shipped_as(ElementType::Double).and_then(|f| f.with_ranks(ranks, true)).unwrap();
+    // The smallest grid that can be divided among so many ranks.
+    let least = 3 * ranks.isqrt() as u64;
     let strided =
         IorOptions { transfer: 64 << 10, block: 64 << 10, segments: 32, one_call: true, ..Default::default() };
     vec![
         of("E3SM-IO F", &f),
-        of("BTIO 64^3", &Btio::new(ranks, BtioOptions { iterations: 4, ..Default::default() }).unwrap()),
+        of("BTIO", &Btio::new(ranks, BtioOptions { grid: least.max(64), iterations: 4 }).unwrap()),
         of("S3D-IO", &S3d::new(ranks, S3dOptions::default()).unwrap()),
         of("FLASH-IO", &Flash::new(ranks, FlashOptions { blocks: 20, ..Default::default() }).unwrap()),
         of("IOR 64 KiB x 32", &Ior::new(ranks, strided).unwrap()),

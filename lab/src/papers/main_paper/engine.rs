@@ -136,3 +136,44 @@ fn keep(file: &Extents, parts: &[KeptPart], list: &mut Vec<Extent>) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::forecast::{MetadataForm, SharedFile};
+    use crate::sim::Striping;
+
+    fn sampled(domains: &Domains, range: (u64, u64), sample: usize) -> Vec<KeptPart> {
+        let striping = Striping { unit: 10, servers: 4 };
+        let file =
+            SharedFile { aggregators: [0, 1, 2, 3].into(), domains: domains.clone(), range, striping, open_windows: 2 };
+        kept_parts(&FileDivision { file, sample, lists: MetadataForm::Pairs })
+    }
+
+    #[test]
+    fn sampled_windows_of_stripes_keep_their_aggregators() {
+        let domains = Domains::Cyclic { stripe: 10, aggregators: 4, stripes: 1 };
+        let parts = sampled(&domains, (0, 395), 3);
+        assert_eq!(parts.iter().map(|part| part.2).collect::<Vec<_>>(), [0, 40, 80]);
+        for (start, end, place) in parts {
+            assert_eq!((end - start, start % 40), (40, 0));
+            for at in 0..40 {
+                assert_eq!(domains.owner(start + at).0, domains.owner(place + at).0);
+            }
+        }
+    }
+
+    #[test]
+    fn sampled_windows_of_ranges_keep_their_aggregators() {
+        // The third range has three windows, of which the last has one byte.
+        let domains = Domains::Ranges { bounds: vec![0, 80, 160, 201], window: 20 };
+        let parts = sampled(&domains, (0, 201), 2);
+        assert_eq!(parts, [(20, 40, 0), (60, 80, 20), (100, 120, 40), (140, 160, 60), (180, 200, 80)]);
+        let file =
+            Extents::from_list([(0, 25), (30, 35), (150, 51)].map(|(offset, len)| Extent { offset, len })).unwrap();
+        let mut list = Vec::new();
+        keep(&file, &parts, &mut list);
+        let kept: Vec<_> = list.iter().map(|extent| (extent.offset, extent.len)).collect();
+        assert_eq!(kept, [(0, 5), (10, 10), (20, 5), (70, 10), (80, 20)]);
+    }
+}
