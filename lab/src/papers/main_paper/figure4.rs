@@ -46,10 +46,9 @@ pub(super) fn throttles(with: &Parameters, context: &Context) -> Result<Values, 
 
 /// Draws the seconds of communication over the throttle.
 pub(super) fn draw(with: &Parameters, context: &Context) -> Result<Drawing, PapersError> {
-    let named =
-        curves(with, context)?.into_iter().zip(["balanced", "balanced, by the engine"]).map(|(points, name)| {
-            (name.to_string(), points.into_iter().map(|(throttle, seconds)| (f64::from(throttle), seconds)).collect())
-        });
+    let named = curves(with, context)?.into_iter().zip(["balanced", "engine"]).map(|(points, name)| {
+        (name.to_string(), points.into_iter().map(|(throttle, seconds)| (f64::from(throttle), seconds)).collect())
+    });
     Ok(Drawing::Curves {
         x: CurveAxis::log("throttle"),
         y: CurveAxis::linear("communication, s"),
