@@ -2,6 +2,7 @@
 //! rounds.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::matrix::AmountMatrix;
@@ -196,13 +197,12 @@ impl MessageCounts {
         if self.division.lists == MetadataForm::Packed {
             return Err(Error::argument("lists", "packed", "pairs, whose sizes can be added"));
         }
-        let (each, more) = (counted / ranks, counted % ranks);
-        let first = |rank: usize| rank * each + rank.min(more);
-        let fold = |matrix: &AmountMatrix| matrix.joined((0..ranks).map(|rank| first(rank)..first(rank + 1)));
+        let taken = |rank| dealt(counted, ranks, rank);
+        let fold = |matrix: &AmountMatrix| matrix.joined((0..ranks).map(taken));
         let round = |round: &Round| Round { data: fold(&round.data), windows: round.windows.clone() };
         Ok(Self {
             division: self.division.clone(),
-            requests: (0..ranks).map(|rank| self.requests[first(rank)..first(rank + 1)].iter().sum()).collect(),
+            requests: (0..ranks).map(|rank| self.requests[taken(rank)].iter().sum()).collect(),
             lists: fold(&self.lists),
             rounds: self.rounds.iter().map(round).collect(),
             amount: self.amount,
@@ -239,6 +239,14 @@ impl MessageCounts {
         let messages: usize = self.rounds.iter().map(|round| round.data.cells()).sum();
         (self.lists.cells() as f64 / aggregators as f64, messages as f64 / windows.max(1) as f64)
     }
+}
+
+/// Returns the ranks of `all` whose work `rank` takes over, if `ranks` ranks take over the work of all: consecutive ones. If they
+/// do not divide evenly, the first take one more.
+pub(crate) fn dealt(all: usize, ranks: usize, rank: Rank) -> Range<usize> {
+    let (each, more) = (all / ranks, all % ranks);
+    let first = |rank: usize| rank * each + rank.min(more);
+    first(rank)..first(rank + 1)
 }
 
 impl FileDivision {

@@ -28,6 +28,7 @@ pub mod written;
 
 pub use all_to_many::{AllToMany, AllToManyKernel, AllToManyOptions};
 pub use collective_write::{CollectiveWrite, CollectiveWriteOptions};
+pub(crate) use message_counts::dealt;
 pub use message_counts::{FileDivision, MessageCounts, MetadataForm};
 pub use shared_file::SharedFile;
 pub use written::{Parts, Written};

@@ -41,14 +41,6 @@ impl Parts {
         Self { metadata, data, file: wait, other: (total - metadata - data - wait).max(0.0), total }
     }
 
-    /// Returns the times of a write with more rounds, from those of this one and of one with some more rounds than this one, if
-    /// each phase but metadata takes as much longer for as many rounds more, `times` over. Metadata is that of the longer one.
-    pub fn extended(self, longer: &Self, times: f64) -> Self {
-        let grown = |few: f64, more: f64| (few + (more - few) * times).max(0.0);
-        let all = Self { metadata: longer.metadata, ..self.combined(*longer, grown) };
-        Self { total: all.metadata + all.data + all.file + all.other, ..all }
-    }
-
     fn of(spent: &[Time; PHASES], scale: f64) -> Self {
         let seconds = |phase: usize| spent[phase] as f64 * 1e-12;
         let (metadata, data) = (seconds(METADATA), scale * seconds(DATA));

@@ -88,12 +88,12 @@ impl Took {
 }
 
 impl Run {
-    /// Runs the collective calls of `pattern` on an open file, and closes it, as [`Run::with`] does.
+    /// Runs the collective calls of `pattern` on an open file, and closes it, as [`Run::with_access`] does.
     ///
     /// # Errors
-    /// Those of [`Run::with`].
+    /// Those of [`Run::with_access`].
     pub fn of(&self, pattern: Arc<dyn Pattern>) -> Result<Took> {
-        self.with(move |rank, call| {
+        self.with_access(move |rank, call| {
             pattern
                 .rank_access(rank, call)
                 .map_err(|error| Error::argument("pattern", pattern.name(), error.to_string()))
@@ -105,7 +105,10 @@ impl Run {
     ///
     /// # Errors
     /// The engine's errors; ranks that wait for each other for ever.
-    pub fn with(&self, access: impl Fn(Rank, usize) -> Result<RankAccess> + Send + Sync + 'static) -> Result<Took> {
+    pub fn with_access(
+        &self,
+        access: impl Fn(Rank, usize) -> Result<RankAccess> + Send + Sync + 'static,
+    ) -> Result<Took> {
         self.hints.check(self.topology.ranks())?;
         let mut hints = self.hints.clone();
         // Nobody waits for ever here without being found out.

@@ -90,7 +90,7 @@ pub(super) struct Task {
     pub(super) is_late: bool,
     /// True if the next park returns at once.
     pub(super) is_unparked: bool,
-    /// Time in nanoseconds until which the task works ([`Tasks::work_until`]).
+    /// Time in nanoseconds until which the task works ([`super::tasks::Tasks::work_until`]).
     pub(super) busy: u64,
 }
 

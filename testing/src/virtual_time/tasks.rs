@@ -113,7 +113,9 @@ impl Tasks {
 
     /// Waits until the running task has done its work ([`Tasks::work_until`]).
     pub fn finish_work(&self) {
-        if self.nanos() > self.state.borrow().now {
+        let done = self.nanos();
+        if done > self.state.borrow().now {
+            self.event_until(done);
             self.block(0, Some(Duration::ZERO));
         }
     }
@@ -479,5 +481,30 @@ impl World for Tasks {
 
     fn process(&self) -> Arc<ProcessValues> {
         self.state.borrow_mut().task(self.task()).map(|task| task.process.clone()).unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::rc::Rc;
+
+    use super::*;
+
+    /// A task that works for long comes after one that works for a short time, whichever the seed lets run first.
+    #[test]
+    fn finished_work_is_in_the_order_of_its_end() {
+        for seed in 0..20 {
+            let (tasks, ends) = (Tasks::new(seed, 0), Rc::new(RefCell::new(Vec::new())));
+            for (rank, time) in [10_000, 5_000].into_iter().enumerate() {
+                let (own, ends) = (tasks.clone(), ends.clone());
+                tasks.start_process(format!("rank {rank}"), rank, move || {
+                    own.work_until(time);
+                    own.finish_work();
+                    ends.borrow_mut().push(own.nanos());
+                });
+            }
+            assert_eq!(tasks.run(None, Vec::new), Ended::All(Vec::new()));
+            assert_eq!(*ends.borrow(), [5_000, 10_000], "seed {seed}");
+        }
     }
 }

@@ -1,19 +1,19 @@
 //! A column of figure 5 and a point of figure 4 by the engine itself, in virtual time, with the paper's kernels forced by hints.
 //!
-//! The engine writes the sampled rounds only, as if the file had no others, and twice as many rounds. What the second write takes
-//! longer is what rounds take, and is scaled up to all rounds. Metadata are not scaled: connections and messages are the same for all
-//! rounds, and only lists are longer.
+//! The engine writes the sampled rounds only, as if the file had no others, and twice as many rounds. The additional time of the
+//! second write is the time of the additional rounds, and is scaled up to all rounds. Metadata is that of the second write:
+//! connections and messages are the same for all rounds, and only lists are longer.
 
 use std::sync::Arc;
 
 use tributary::BufferLayout;
 use tributary::access::{Extent, Extents};
 use tributary::drivers::Domains;
-use tributary::engine::Direction;
+use tributary::engine::{Direction, Seconds};
 use tributary_benchmarks::RankAccess;
 
 use super::setting::{Code, E3SM_RANKS, Experiment};
-use crate::forecast::{FileDivision, Parts};
+use crate::forecast::{FileDivision, Parts, dealt};
 use crate::papers::{Context, PapersError};
 use crate::runs::Run;
 
@@ -31,60 +31,57 @@ impl Experiment {
     /// Returns the times that the engine reports of the write, scaled up to all rounds. Each text of hints runs once.
     pub(super) fn by_engine(self, hints: &str, context: &Context) -> Result<Parts, PapersError> {
         let parts = context.once(&format!("{} by the engine: {hints}", self.key()), || {
-            let samples = self.samples(context)?;
-            let took = |sampled: &Sampled| {
-                let run = Run {
-                    machine: (*context.machine(self.machine())?).clone(),
-                    topology: self.topology()?,
-                    hints: self.hints(&format!("romio_cb_write=enable; trib_host_domains=disable; {hints}"))?,
-                    direction: Direction::Write,
-                    calls: 0..1,
-                    is_sole: true,
-                    seed: 1,
-                };
-                let accesses = sampled.accesses.clone();
-                let took = run.with(move |rank, _| {
-                    let file = accesses[rank].clone();
-                    Ok(RankAccess { requests: file.count(), layout: BufferLayout::Contiguous, file })
-                })?;
-                let reported = took.reports.iter().map(|report| Parts::reported(&report.seconds)).next();
-                let rounds = took.reports.first().map_or(0, |report| report.rounds);
-                if rounds != sampled.rounds.0 {
-                    return Err(PapersError::new(format!("{} rounds of the engine, not {}", rounds, sampled.rounds.0)));
-                }
-                Ok((sampled.rounds.0, reported.unwrap_or_default()))
-            };
-            let all = samples[0].rounds.1 as f64;
-            let (few, parts) = took(&samples[0])?;
-            let (more, longer) = took(&samples[1])?;
-            Ok(parts.extended(&longer, (all - few as f64) / (more - few) as f64))
+            let [few, more] = &*self.samples(context)?;
+            let of = |sampled| self.run_sampled(sampled, hints, context);
+            let times = (few.rounds.1 - few.rounds.0) as f64 / (more.rounds.0 - few.rounds.0) as f64;
+            Ok(of_all_rounds(&of(few)?, &of(more)?, times))
         })?;
         Ok(*parts)
     }
 
+    /// Runs the engine on the sampled rounds. Returns what it reports.
+    fn run_sampled(self, sampled: &Sampled, hints: &str, context: &Context) -> Result<Seconds, PapersError> {
+        let run = Run {
+            machine: (*context.machine(self.machine())?).clone(),
+            topology: self.topology()?,
+            hints: self.hints(&format!("romio_cb_write=enable; trib_host_domains=disable; {hints}"))?,
+            direction: Direction::Write,
+            calls: 0..1,
+            is_sole: true,
+            seed: 1,
+        };
+        let accesses = sampled.accesses.clone();
+        let took = run.with_access(move |rank, _| {
+            let file = accesses[rank].clone();
+            Ok(RankAccess { requests: file.count(), layout: BufferLayout::Contiguous, file })
+        })?;
+        let report = took.reports.first().ok_or_else(|| PapersError::new("the engine has reported nothing"))?;
+        if report.rounds != sampled.rounds.0 {
+            return Err(PapersError::new(format!("{} rounds of the engine, not {}", report.rounds, sampled.rounds.0)));
+        }
+        Ok(report.seconds)
+    }
+
     /// Returns the accesses to as many rounds as the schedules' simulation samples, and to twice as many.
-    fn samples(self, context: &Context) -> Result<Arc<Vec<Sampled>>, PapersError> {
+    fn samples(self, context: &Context) -> Result<Arc<[Sampled; 2]>, PapersError> {
         context.once(&format!("{}: sampled accesses", self.key()), || {
             let pattern = self.pattern()?;
             let division = self.division((0, pattern.totals().file_size))?;
             let (_, all) = division.rounds();
-            let few = division.sample as u64;
-            if 2 * few > all {
-                return Err(PapersError::new(format!("{}: {all} rounds, fewer than {}", self.key(), 2 * few)));
+            let counts = [1, 2].map(|times| (times * division.sample) as u64);
+            if counts[1] > all {
+                return Err(PapersError::new(format!("{}: {all} rounds, fewer than {}", self.key(), counts[1])));
             }
-            let kept: Vec<_> = [few, 2 * few]
-                .into_iter()
-                .map(|rounds| (rounds, kept_parts(&FileDivision { sample: rounds as usize, ..division.clone() })))
-                .collect();
+            let [few, more] =
+                counts.map(|rounds| kept_parts(&FileDivision { sample: rounds as usize, ..division.clone() }));
+            let kept = [few?, more?];
             let written = if self.code == Code::E3sm { E3SM_RANKS } else { self.ranks() };
-            let (each, more) = (written / self.ranks(), written % self.ranks());
-            let first = |rank: usize| rank * each + rank.min(more);
-            let mut accesses = vec![Vec::with_capacity(self.ranks()); kept.len()];
+            let mut accesses = [Vec::new(), Vec::new()];
             for rank in 0..self.ranks() {
-                let mut lists = vec![Vec::new(); kept.len()];
-                for from in first(rank)..first(rank + 1) {
+                let mut lists = [Vec::new(), Vec::new()];
+                for from in dealt(written, self.ranks(), rank) {
                     let file = pattern.rank_access(from, 0)?.file;
-                    for (list, (_, parts)) in lists.iter_mut().zip(&kept) {
+                    for (list, parts) in lists.iter_mut().zip(&kept) {
                         keep(&file, parts, list);
                     }
                 }
@@ -93,36 +90,34 @@ impl Experiment {
                     all.push(Extents::from_list(list)?);
                 }
             }
-            let sampled = |(accesses, (rounds, _)): (Vec<Extents>, _)| Sampled {
-                rounds: (rounds, all),
-                accesses: accesses.into(),
-            };
-            Ok(accesses.into_iter().zip(kept).map(sampled).collect())
+            let [few, more] = accesses;
+            let sampled = |rounds, accesses: Vec<_>| Sampled { rounds: (rounds, all), accesses: accesses.into() };
+            Ok([sampled(counts[0], few), sampled(counts[1], more)])
         })
     }
 }
 
+/// Returns the times of a write of all rounds, from those of a write of few and of one of more: each phase but metadata takes
+/// `times` times as much longer. Phases overlap in the engine, and a wait for the file is in the time of data, so the rest is what
+/// is neither metadata nor data.
+fn of_all_rounds(few: &Seconds, more: &Seconds, times: f64) -> Parts {
+    let grown = |of: fn(&Seconds) -> f64| of(few) + (of(more) - of(few)) * times;
+    let (metadata, data) = (more.metadata, grown(|seconds| seconds.data));
+    let total = metadata + grown(|seconds| seconds.total - seconds.metadata);
+    Parts { metadata, data, file: 0.0, other: (total - metadata - data).max(0.0), total }
+}
+
 /// Returns the windows of the sampled rounds, ascending.
-fn kept_parts(division: &FileDivision) -> Vec<KeptPart> {
+///
+/// # Errors
+/// The file is not divided by stripes.
+fn kept_parts(division: &FileDivision) -> Result<Vec<KeptPart>, PapersError> {
     let (rounds, _) = division.rounds();
-    match &division.file.domains {
-        Domains::Cyclic { stripe, aggregators, stripes } => {
-            let len = stripe * aggregators * stripes;
-            rounds.iter().zip(0..).map(|(round, at)| (round * len, (round + 1) * len, at * len)).collect()
-        }
-        Domains::Ranges { bounds, window } => {
-            let ranges = bounds.windows(2).enumerate();
-            let windows = ranges.flat_map(|(range, ends)| {
-                let kept = rounds.len();
-                let part = move |(at, round): (usize, &u64)| {
-                    let start = ends[0] + round * window;
-                    (start, (start + window).min(ends[1]), ((range * kept + at) as u64) * window)
-                };
-                rounds.iter().enumerate().map(part)
-            });
-            windows.filter(|(start, end, _)| start < end).collect()
-        }
-    }
+    let Domains::Cyclic { stripe, aggregators, stripes } = division.file.domains else {
+        return Err(PapersError::new("the engine's times are for files with stripes only"));
+    };
+    let len = stripe * aggregators * stripes;
+    Ok(rounds.iter().zip(0..).map(|(round, at)| (round * len, (round + 1) * len, at * len)).collect())
 }
 
 /// Adds what lies in the kept parts of the file to `list`.
@@ -143,37 +138,38 @@ mod tests {
     use crate::forecast::{MetadataForm, SharedFile};
     use crate::sim::Striping;
 
-    fn sampled(domains: &Domains, range: (u64, u64), sample: usize) -> Vec<KeptPart> {
-        let striping = Striping { unit: 10, servers: 4 };
-        let file =
-            SharedFile { aggregators: [0, 1, 2, 3].into(), domains: domains.clone(), range, striping, open_windows: 2 };
-        kept_parts(&FileDivision { file, sample, lists: MetadataForm::Pairs })
-    }
-
     #[test]
-    fn sampled_windows_of_stripes_keep_their_aggregators() {
+    fn sampled_windows_keep_their_aggregators() {
         let domains = Domains::Cyclic { stripe: 10, aggregators: 4, stripes: 1 };
-        let parts = sampled(&domains, (0, 395), 3);
+        let striping = Striping { unit: 10, servers: 4 };
+        let file = SharedFile {
+            aggregators: [0, 1, 2, 3].into(),
+            domains: domains.clone(),
+            range: (0, 395),
+            striping,
+            open_windows: 2,
+        };
+        let parts = kept_parts(&FileDivision { file, sample: 3, lists: MetadataForm::Pairs }).unwrap();
         assert_eq!(parts.iter().map(|part| part.2).collect::<Vec<_>>(), [0, 40, 80]);
-        for (start, end, place) in parts {
+        for &(start, end, place) in &parts {
             assert_eq!((end - start, start % 40), (40, 0));
             for at in 0..40 {
                 assert_eq!(domains.owner(start + at).0, domains.owner(place + at).0);
             }
         }
-    }
-
-    #[test]
-    fn sampled_windows_of_ranges_keep_their_aggregators() {
-        // The third range has three windows, of which the last has one byte.
-        let domains = Domains::Ranges { bounds: vec![0, 80, 160, 201], window: 20 };
-        let parts = sampled(&domains, (0, 201), 2);
-        assert_eq!(parts, [(20, 40, 0), (60, 80, 20), (100, 120, 40), (140, 160, 60), (180, 200, 80)]);
-        let file =
-            Extents::from_list([(0, 25), (30, 35), (150, 51)].map(|(offset, len)| Extent { offset, len })).unwrap();
+        let (first, second) = (parts[0].0, parts[1].0);
+        let extents = [(first - 5, 10), (first + 20, 3), (first + 35, second - first)];
+        let file = Extents::from_list(extents.map(|(offset, len)| Extent { offset, len })).unwrap();
         let mut list = Vec::new();
         keep(&file, &parts, &mut list);
         let kept: Vec<_> = list.iter().map(|extent| (extent.offset, extent.len)).collect();
-        assert_eq!(kept, [(0, 5), (10, 10), (20, 5), (70, 10), (80, 20)]);
+        assert_eq!(kept, [(0, 5), (20, 3), (35, 5), (40, 35)]);
+    }
+
+    #[test]
+    fn rounds_are_scaled_up_and_metadata_is_not() {
+        let seconds = |metadata, data, total| Seconds { metadata, data, total, ..Seconds::default() };
+        let parts = of_all_rounds(&seconds(1.0, 2.0, 3.5), &seconds(1.5, 4.0, 6.0), 10.0);
+        assert_eq!((parts.metadata, parts.data, parts.total, parts.other), (1.5, 22.0, 24.0, 0.5));
     }
 }

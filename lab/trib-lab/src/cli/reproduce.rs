@@ -12,7 +12,7 @@ pub struct ReproduceOptions {
     /// Papers: main, intergroup, locality, gather, thesis; all by default.
     #[arg(value_name = "PAPER")]
     pub papers: Vec<String>,
-    /// Check only claims whose name contains TEXT.
+    /// Check only claims whose name contains TEXT, and draw only such figures.
     #[arg(long, value_name = "TEXT")]
     pub claim: Option<String>,
     /// Check only claims that are quick to measure: under a minute in all.

@@ -60,7 +60,7 @@ pub fn run(options: &ReproduceOptions) -> Result<(), Failure> {
     finish(&found)
 }
 
-/// Returns the papers with the chosen claims. Figures belong to whole papers.
+/// Returns the papers with the chosen claims and figures.
 fn chosen(options: &ReproduceOptions) -> Result<Vec<Paper>, Failure> {
     let mut papers = papers::papers()?;
     if let Some(unknown) = options.papers.iter().find(|id| papers.iter().all(|paper| paper.id != **id)) {
@@ -80,7 +80,7 @@ fn chosen(options: &ReproduceOptions) -> Result<Vec<Paper>, Failure> {
     if papers.iter().all(|paper| paper.claims.is_empty() && (!draws || paper.figures.is_empty())) {
         let what = options.claim.as_ref().map_or("--quick".to_string(), |text| format!("--claim {text}"));
         return Err(Failure::new(format!(
-            "{what}: no claim of these papers matches, and no figure that is drawn; allowed: part of a name that `trib-lab reproduce --list` shows"
+            "{what}: no claim of these papers matches; allowed: part of a name that `trib-lab reproduce --list` shows, or, with --html or --figures, of a figure"
         )));
     }
     Ok(papers)
