@@ -55,6 +55,7 @@ fn bad_input_is_one_line() {
     for (arguments, words) in [
         (&["nobody"][..], "paper: nobody; allowed: main"),
         (&["--claim", "nothing-has-this-name"], "--claim nothing-has-this-name: no claim of these papers matches"),
+        (&["--claim", "engine-5e"], "or, with --html or --figures, of a figure"),
         (&["--quick", "--html", "/no/such/place/page.html"], "no such directory"),
         (&["--quick", "--figures", "/proc/nowhere"], "figures: /proc/nowhere"),
         (&["--jobs", "0"], "--jobs"),
