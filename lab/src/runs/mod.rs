@@ -91,7 +91,7 @@ impl Run {
     /// Runs the collective calls of `pattern` on an open file, and closes it, as [`Run::with_access`] does.
     ///
     /// # Errors
-    /// Those of [`Run::with_access`].
+    /// The errors of [`Run::with_access`].
     pub fn of(&self, pattern: Arc<dyn Pattern>) -> Result<Took> {
         self.with_access(move |rank, call| {
             pattern

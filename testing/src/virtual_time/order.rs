@@ -67,7 +67,7 @@ pub(super) enum Timer {
     Key(usize),
     /// Wakes a rank that waits for messages.
     Message(usize),
-    /// Gives a task a core again.
+    /// Gives a task back its core.
     Core(TaskId),
 }
 
@@ -218,7 +218,7 @@ impl State {
     /// Returns what each task waits for.
     pub(super) fn who_waits(&self) -> Vec<String> {
         let line = |(id, task): (usize, &Task)| match task.waits_for {
-            None => format!("{} looks again and again", task.name),
+            None => format!("{} polls without an end", task.name),
             Some(key) if key == parked(id as TaskId) => format!("{} waits to be woken", task.name),
             Some(key) => format!("{} waits for {key:#x}", task.name),
         };

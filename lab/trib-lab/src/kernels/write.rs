@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::FromArgMatches;
+use clap::error::ErrorKind;
 use trib::Failure;
 use trib::source::Chosen;
 
@@ -43,6 +44,11 @@ impl Write {
     pub fn parsed(&self) -> Result<Chosen, Failure> {
         let text = &self.name;
         let fail = |cause: clap::Error| {
+            if cause.kind() == ErrorKind::InvalidSubcommand {
+                return Failure::new(format!(
+                    "pattern: {text}; allowed: a name that `trib-lab patterns` shows, with its parameters"
+                ));
+            }
             let line = cause.to_string().lines().next().unwrap_or_default().to_string();
             Failure::new(format!("pattern: {text}: {line}"))
         };

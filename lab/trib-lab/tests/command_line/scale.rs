@@ -45,7 +45,7 @@ fn a_pattern_and_hints_may_be_named() {
 #[test]
 fn bad_input_is_refused() {
     for (arguments, words) in [
-        (&["--program", "e3sm-q"][..], "e3sm-q"),
+        (&["--program", "e3sm-q"][..], "pattern: e3sm-q; allowed: a name that"),
         (&["--program", "btio", "--ranks", "7"], "square numbers"),
         (&["--ranks", "0"], "--ranks"),
         (&["--machine", "lassen"], "lassen: it has no [storage]"),
